@@ -190,7 +190,8 @@ def _connect_inference(
 ) -> Connection:
     if snippets is None:
         raise UsageError(
-            f"the model `{document.key}` runs Python code from the project, which is not allowed here"
+            f"the model `{document.key}` runs Python code from the project, "
+            "which is not allowed here"
         )
     if not isinstance(options.environment, Keyless):
         _refuse_unset(document, config.environment)

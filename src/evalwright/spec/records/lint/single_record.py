@@ -206,8 +206,8 @@ def find_embedded_examples(record: LintedRecord) -> str | None:
     if not word:
         return None
     return (
-        f"`{word}:` occurs again after an answer, as in a few-shot block: examples are rendered and "
-        "counted only in `few_shot_examples`; put them there"
+        f"`{word}:` occurs again after an answer, as in a few-shot block: examples are rendered "
+        "and counted only in `few_shot_examples`; put them there"
     )
 
 
