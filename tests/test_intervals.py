@@ -34,7 +34,7 @@ def test_scores_of_a_pair_are_of_the_same_tasks() -> None:
 
 
 def test_pass_at_k_of_no_task_is_an_error() -> None:
-    with pytest.raises(ValueError, match="at least 1 task, got none: `counts` is empty"):
+    with pytest.raises(ValueError, match="at least 1 sample, got none: `counts` is empty"):
         ew.intervals.pass_at_k([], k=1)
 
 

@@ -74,7 +74,7 @@ def test_bad_categories_are_named() -> None:
         ew.leaderboard.rank({"a": [0, 1]}, categories=["mcq"])
     with pytest.raises(ValueError, match="expected categories by sample id"):
         ew.leaderboard.rank(SCORES, categories=["mcq"] * 3)
-    with pytest.raises(ValueError, match="a category for every task, got none for `t2`"):
+    with pytest.raises(ValueError, match="a category for every sample, got none for `t2`"):
         ew.leaderboard.rank(SCORES, categories={"t1": "mcq"})
 
 

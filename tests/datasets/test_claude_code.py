@@ -289,7 +289,7 @@ def test_lines_of_other_kinds_and_sessions_without_a_prompt_are_passed_over(tmp_
     [
         pytest.param("{", "a.jsonl:3:2: not JSON", id="cut"),
         pytest.param("[1]", "a.jsonl:3: ", id="no object"),
-        pytest.param('{"type": "user", "message": 7}', "expected a line of a log", id="a number"),
+        pytest.param('{"type": "user", "message": 7}', "expected a log line", id="a number"),
         pytest.param('{"type": "user", "message": {"content": 7}}', "a.jsonl:3: ", id="content"),
     ],
 )

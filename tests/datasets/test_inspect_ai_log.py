@@ -161,7 +161,9 @@ def test_a_bad_eval_log_says_where(tmp_path: Path, files: dict[str, Any], said: 
     [
         pytest.param(b"", "x.json: ", id="empty"),
         pytest.param(b"{}", "object missing required field `eval`", id="another object"),
-        pytest.param(b'{"eval": {}, "samples": null}', "without samples", id="only a header"),
+        pytest.param(
+            b'{"eval": {}, "samples": null}', "the log has no samples", id="only a header"
+        ),
         pytest.param(b'{"eval": {}, "samples": [3]}', "expected `object`", id="no sample"),
     ],
 )

@@ -50,7 +50,7 @@ def test_reads(tmp_path: Path, raw: bytes) -> None:
         pytest.param(b'{"a": NaN}', ":2:7: not JSON: `NaN`", "write null", id="NaN"),
         pytest.param(b'{"a": -Infinity}', ":2:7: not JSON: `-Infinity`", "", id="Infinity"),
         pytest.param(b"[1]", ":2: expected an object, got a list", "write a row as", id="a list"),
-        pytest.param(b'"a"', ":2: expected an object, got a text", "", id="a text"),
+        pytest.param(b'"a"', ":2: expected an object, got a string", "", id="a text"),
         pytest.param(b"3", ":2: expected an object, got a number", "", id="a number"),
         pytest.param(b"null", ":2: expected an object, got null", "", id="null"),
         pytest.param(b"[", ":2:2: not JSON", "named .json", id="a list over lines"),

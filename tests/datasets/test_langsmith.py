@@ -195,7 +195,7 @@ def test_a_wrong_key_says_where_keys_come_from(server: ModelServer, tmp_path: Pa
     ("reply", "said"),
     [
         pytest.param({"runs": 7}, "expected a list as `runs`", id="no list"),
-        pytest.param({"runs": ["a"]}, r"expected an object as \[0\]", id="no object"),
+        pytest.param({"runs": ["a"]}, r"expected an object at \[0\]", id="no object"),
         pytest.param({"runs": [{"name": "a"}]}, "expected an `id`", id="no id"),
         pytest.param({"runs": []}, "langsmith: shop: no rows", id="nothing"),
         pytest.param(

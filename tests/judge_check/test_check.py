@@ -275,7 +275,7 @@ def test_a_run_of_records_has_no_judge(folder: Path) -> None:
     )
     ew.run(folder / "tasks.jsonl", models="scripted/oracle")
 
-    with pytest.raises(UsageError, match="has no judge: no scorer of its tasks queries"):
+    with pytest.raises(UsageError, match="has no judge: no scorer in its tasks queries"):
         checked(column="x")
 
 
@@ -284,7 +284,7 @@ def test_a_run_whose_scorers_ask_nobody_has_no_judge(folder: Path) -> None:
     scorers = '    - {type: string_equals, ground_truth: "{{ sample.reference }}"}\n'
     run(folder, scorers, prompt="")
 
-    with pytest.raises(UsageError, match="no scorer of its tasks queries"):
+    with pytest.raises(UsageError, match="no scorer in its tasks queries"):
         checked(column="human")
 
 

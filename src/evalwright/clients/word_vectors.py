@@ -176,7 +176,7 @@ class WordVectors:
             if not text.strip():
                 raise ModelError(
                     "bad_request",
-                    f"text {place} of {len(texts)} is empty: it has no direction to compare",
+                    f"string {place} of {len(texts)} is empty: it has no direction to compare",
                 )
         if self._words is None or sum(map(len, texts)) > _AT_ONCE:
             vectors, tokens = await asyncio.to_thread(self._embed, texts, size)

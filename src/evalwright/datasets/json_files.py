@@ -24,7 +24,7 @@ _JSON_TYPES = (bool, int, float, str, type(None))
 _TYPE_NAMES = {
     list: "a list",
     dict: "an object",
-    str: "a text",
+    str: "a string",
     bool: "a boolean",
     type(None): "null",
 }

@@ -230,7 +230,7 @@ def _parse_id(row: Row, name: str, number: int) -> str | None:
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    got = "an empty text" if value == "" else f"a `{type(value).__name__}`"
+    got = "an empty string" if value == "" else f"a `{type(value).__name__}`"
     raise BadDataset(f"{name}: row {number}: `sample_id` must be a string or a number, got {got}")
 
 

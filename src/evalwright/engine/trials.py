@@ -127,7 +127,7 @@ def _aggregate(
             type="NameTaken",
             message=f"the scorer already has a score with this name, which is kept: "
             f"`{aggregate.short}` of `{aggregate.score}` needs a different name",
-            hint="set another `score_name` for the aggregator",
+            hint="set a different `score_name` for the aggregator",
         )
     value: float | None
     if numbers is None:

@@ -46,7 +46,7 @@ def explain_error(error: sqlite3.Error, path: Path) -> EvalwrightError:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return StoreError(
                 f"{where}: locked by another process",
-                hint="run again when it has finished, or use another `--store`",
+                hint="run again when it has finished, or use a different `--store`",
             )
         case sqlite3.SQLITE_CORRUPT:
             return StoreError(
@@ -102,7 +102,7 @@ def check_version(connection: sqlite3.Connection, path: Path, schema: Schema) ->
         raise StoreError(
             f"{show_path(path)}: written by a newer evalwright ({schema.noun} version {version}, "
             f"this one knows {newest})",
-            hint="upgrade evalwright, or use another `--store`",
+            hint="upgrade evalwright, or use a different `--store`",
         )
     return version
 

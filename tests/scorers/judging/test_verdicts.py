@@ -199,7 +199,7 @@ NONE: list[Any] = [
     ),
     ("an object and the last line", CLASSIFIER, '{"label": "correct"}\nincorrect', "two verdicts"),
     ("a named line and an object", CLASSIFIER, 'Label: correct\n{"label": "incorrect"}', "two "),
-    ("a key twice", CLASSIFIER, '{"label": "correct", "label": "incorrect"}', "key twice"),
+    ("a key twice", CLASSIFIER, '{"label": "correct", "label": "incorrect"}', "duplicate key"),
     ("half an object", CLASSIFIER, '{"prediction": "correct", "reasoning": "bec', "incomplete"),
     (
         "half an object with a whole one in it",

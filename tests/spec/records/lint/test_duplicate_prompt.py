@@ -66,7 +66,7 @@ def test_other_targets_are_said(category: str, metric: str, said: str) -> None:
 def test_a_copy_in_another_category_is_found() -> None:
     found = details(task("a", "Why?"), task("b", "Why?", category="summary"))
 
-    assert found == {"b": "the same prompt as line 1 (`a`), in another category; remove one"}
+    assert found == {"b": "the same prompt as line 1 (`a`), in a different category; remove one"}
 
 
 @pytest.mark.parametrize(

@@ -356,7 +356,7 @@ def quote_value(value: Any) -> str:
     if isinstance(value, str):
         text = " ".join(value.split())
         shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
-        return f"`{shown}`" if shown else "an empty text"
+        return f"`{shown}`" if shown else "an empty string"
     if isinstance(value, list | dict):
         kind = type_name(value)
         return f"a `{kind}` of {len(value)}" if value else f"an empty `{kind}`"

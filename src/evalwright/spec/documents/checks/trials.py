@@ -79,7 +79,7 @@ def check_aggregators(trials: TrialsDefinition | None, scorers: Sequence[Any]) -
         for scorer in scorers if result != name else ():
             if {name, result} <= {*(scorer.score_names or ())}:
                 detail = f"`{scorer.type}` already has a score `{result}`"
-                hint = "give the result another name"
+                hint = "give the result a different name"
                 yield Fault((*path, "aggregator", "score_name"), "duplicate_key", detail, hint)
         if tells and name not in known and not is_stand_in(name):
             gives = f"the scores are {quote_names(known)}" if known else "there are no scorers"
@@ -130,7 +130,7 @@ def _warn_of_texts(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
         for where, kind, fields in metrics:
             for name in sorted(set(fields) & set(scorer.text_scores)):
                 detail = f"{_no_value(name, trials)}: `{kind}` will have no value either"
-                hint = "`repeatability` compares texts between runs; or use one trial per sample"
+                hint = "`repeatability` compares text between runs; or use one trial per sample"
                 yield Fault(where, "no_value_over_trials", detail, hint, level="warning")
 
 

@@ -68,7 +68,7 @@ class DuplicatePrompt(Rule):
         """Report the first record with the same text."""
         first, end = record.seen.same_text, explain_repeat(record)
         if first is None:
-            first, end = record.seen.elsewhere, "in another category; remove one"
+            first, end = record.seen.elsewhere, "in a different category; remove one"
         if first is not None:
             detail = f"the same prompt as {self._places.describe(first)}, {end}"
             yield Finding(record.number, self.name, "prompt", detail)
