@@ -140,7 +140,7 @@ def test_a_file_that_changes_in_between_is_an_error(tmp_path: Path, second: byte
 
     path.write_bytes(second)
 
-    with pytest.raises(BadDataset, match="was changed while it was in use"):
+    with pytest.raises(BadDataset, match="the file changed while it was in use"):
         list(rows.rows())
 
 
