@@ -52,7 +52,7 @@ def test_categories_have_means_of_their_own() -> None:
     ("scores", "message"),
     [
         pytest.param({}, "at least 1 model, got none: `scores` is empty", id="no model"),
-        pytest.param({"a": []}, "at least 1 task, got none", id="no task"),
+        pytest.param({"a": []}, "at least 1 sample, got none", id="no task"),
         pytest.param(
             {"a": [1], "b": [1, 0]}, r"for every model, got {'a': 1, 'b': 2}", id="uneven"
         ),
@@ -60,7 +60,7 @@ def test_categories_have_means_of_their_own() -> None:
         pytest.param({"a": [0, 1.5]}, r"got `1.5` - at `scores\['a'\]\[1\]`", id="above 1"),
         pytest.param({"a": {"t": -1}}, r"got `-1` - at `scores\['a'\]\['t'\]`", id="below 0"),
         pytest.param({"a": ["1"]}, r"got `1` - at `scores\['a'\]\[0\]`", id="a text"),
-        pytest.param({"a": [math.nan]}, "or None for a task that was not completed", id="NaN"),
+        pytest.param({"a": [math.nan]}, "or None for a sample that was not completed", id="NaN"),
     ],
 )
 def test_bad_scores_are_named(scores: Any, message: str) -> None:
@@ -70,11 +70,11 @@ def test_bad_scores_are_named(scores: Any, message: str) -> None:
 
 
 def test_bad_categories_are_named() -> None:
-    with pytest.raises(ValueError, match="one category per task, got 1 and 2"):
+    with pytest.raises(ValueError, match="one category per sample, got 1 and 2"):
         ew.leaderboard.rank({"a": [0, 1]}, categories=["mcq"])
-    with pytest.raises(ValueError, match="expected categories by task id"):
+    with pytest.raises(ValueError, match="expected categories by sample id"):
         ew.leaderboard.rank(SCORES, categories=["mcq"] * 3)
-    with pytest.raises(ValueError, match="a category for every task, got none for `t2`"):
+    with pytest.raises(ValueError, match="a category for every sample, got none for `t2`"):
         ew.leaderboard.rank(SCORES, categories={"t1": "mcq"})
 
 

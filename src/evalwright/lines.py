@@ -182,7 +182,7 @@ _REASONS: dict[type[Exception], str] = {
     FileNotFoundError: "no such file",
     IsADirectoryError: "a directory, not a file",
     PermissionError: "permission denied",
-    EOFError: "the compressed data ends early: the file was cut short",
+    EOFError: "the compressed data ends early: the file is truncated",
 }
 
 

@@ -69,8 +69,8 @@ def test_only_files_with_the_extension(tmp_path: Path, extension: str) -> None:
 @pytest.mark.parametrize(
     ("extension", "said"),
     [
-        pytest.param("", "got an empty text", id="empty"),
-        pytest.param(".", "got an empty text", id="a dot"),
+        pytest.param("", "got an empty string", id="empty"),
+        pytest.param(".", "got an empty string", id="a dot"),
         pytest.param("pdf", "PDFs are skipped", id="PDF"),
     ],
 )

@@ -355,13 +355,13 @@ def test_the_standard_library_needs_no_place(name: str) -> None:
         ),
         pytest.param(
             "cutting-tools",
-            "package `cutting-tools` is imported under another name",
+            "package `cutting-tools` is imported under a different name",
             "name it as `import` does: `scissors`",
             id="the name of the distribution",
         ),
         pytest.param(
             "cutting_tools",
-            "package `cutting_tools` is imported under another name",
+            "package `cutting_tools` is imported under a different name",
             "name it as `import` does: `scissors`",
             id="the name of the distribution, as a word",
         ),

@@ -171,7 +171,7 @@ def test_the_split_says_what_one_process_says(split: Jailed, together: Jailed, c
         pytest.param(
             "class A: pass",
             "class B(A): pass",
-            "a class of `A` cannot be derived here",
+            "a class of `A` cannot have a subclass here",
             id="a class of the target's from one of the candidate's",
         ),
         pytest.param(

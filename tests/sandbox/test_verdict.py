@@ -124,7 +124,7 @@ def test_two_verdicts_make_one_outcome(
 
     assert (execution.outcome, execution.targets, execution.verified) == expected
     assert bool(execution.reason) == (not execution.verified)
-    assert (execution.outcome == "refused") == ("fails outside: why" in execution.detail)
+    assert (execution.outcome == "refused") == ("fails outside it: why" in execution.detail)
 
 
 def test_a_check_that_does_not_finish_verifies_nothing() -> None:

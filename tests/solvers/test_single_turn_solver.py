@@ -204,8 +204,8 @@ def test_a_task_of_embeddings_sends_texts(template: str, sent: Any) -> None:
             "expected text as the content of a message, got `image_url`",
             id="an image",
         ),
-        pytest.param('{"input": [1]}', "embeddings", "a text or a list of texts", id="numbers"),
-        pytest.param('{"input": []}', "embeddings", "a text or a list of texts", id="no text"),
+        pytest.param('{"input": [1]}', "embeddings", "a string or a list of strings", id="numbers"),
+        pytest.param('{"input": []}', "embeddings", "a string or a list of strings", id="no text"),
         pytest.param("{{ sample.nothing }}", "chat_completion", "nothing", id="undefined"),
     ],
 )

@@ -223,7 +223,7 @@ def test_a_database_of_another_program_is_refused_and_left_alone(
         connection.execute(statement)
     before = path.read_bytes()
 
-    with pytest.raises(Unreadable, match="a database, but not a store of evalwright"):
+    with pytest.raises(Unreadable, match="a database, but not an evalwright store"):
         SqliteStore(path)
 
     assert path.read_bytes() == before

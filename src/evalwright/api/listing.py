@@ -122,7 +122,7 @@ def show_samples(  # noqa: PLR0913 - one keyword each
 def _find_changed(store: Store, run: Run, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
     if not run.parent:
         raise UsageError(
-            f"run {run.id} has no parent, so no score of it has changed",
+            f"run {run.id} has no parent, so none of its scores have changed",
             hint="`evalwright score RUN` scores a run again",
         )
     before = store.outcomes(store.find(run.parent).id)
@@ -232,7 +232,8 @@ def _category_of(outcome: Outcome) -> str:
 def _unknown_category(run: Run, name: str, known: list[str]) -> UnknownName:
     some = ", ".join(f"`{category}`" for category in known[:_MOST_CATEGORIES_NAMED])
     return UnknownName(
-        f"run {run.id} has no such outcomes of category `{name}`, only of {some or 'none'}",
+        f"run {run.id} has no such outcomes in category `{name}`; "
+        f"the categories are {some or 'none'}",
         hint=suggest(name, known),
     )
 
@@ -272,7 +273,7 @@ def _unknown_sample(store: Store, run: Run, sample_id: str) -> UnknownName:
         if len(known) == _MOST_SUGGESTED_FROM:
             break
     return UnknownName(
-        f"run {run.id} has no outcome for a sample `{sample_id}`",
+        f"run {run.id} has no outcome for sample `{sample_id}`",
         hint=suggest(sample_id, list(known)),
     )
 

@@ -48,8 +48,8 @@ SHORTHANDS = {f"{name}s": name for name in _ENTITIES}
 MODULES = {"import": "import_"}
 """Commands whose name is not a valid module name."""
 EXIT_CODES = """\
-Exit codes: 0 success; 1 check failed; 2 usage error; 3 finished with failed samples;
-4 could not run; 130 interrupted."""
+Exit codes: 0 success; 1 check failed; 2 usage error; 3 samples failed or a limit
+was reached; 4 could not run; 130 interrupted."""
 
 
 class Commands(click.Group):

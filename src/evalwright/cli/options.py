@@ -94,7 +94,7 @@ def max_cost_option(about: str = "Stop when this many dollars are spent.") -> De
 
 
 label_options = combine(
-    click.option("--name", metavar="NAME", help="Name for the run, accepted wherever its id is."),
+    click.option("--name", metavar="NAME", help="Name for the run; accepted wherever a run id is."),
     click.option(
         "--tag",
         "tags",
@@ -175,7 +175,7 @@ sandbox_options = combine(
     click.option(
         "--require-verified",
         is_flag=True,
-        help="Fail samples whose program passes but could not be checked from outside its own "
+        help="Fail samples whose program passes but cannot be verified from outside its own "
         "process.",
     ),
     click.option(
@@ -193,7 +193,7 @@ sandbox_options = combine(
     ),
 )
 no_snippets_option = click.option(
-    "--no-snippets", is_flag=True, help="Refuse projects that contain Python code."
+    "--no-snippets", is_flag=True, help="Reject projects that contain Python code."
 )
 snippet_timeout_option = click.option(
     "--snippet-timeout",

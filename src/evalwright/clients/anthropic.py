@@ -33,13 +33,13 @@ _FINISHES: dict[str | None, Finish] = {
     "tool_use": "tool_calls",
 }
 _NEVER = {
-    "model": "it is set by the model's name",
+    "model": "it is taken from the model name",
     "messages": "the task sets them",
-    "logprobs": "the messages API has none",
-    "top_logprobs": "the messages API has none",
-    "n": "the messages API has none; each trial is a separate request",
-    "seed": "the messages API has none",
-    "response_format": "the messages API has none; see its `output_config`",
+    "logprobs": "the Messages API does not support it",
+    "top_logprobs": "the Messages API does not support it",
+    "n": "the Messages API does not support it; each trial is a separate request",
+    "seed": "the Messages API does not support it",
+    "response_format": "the Messages API does not support it; see its `output_config`",
 }
 _NOT_ASKED = {name: why for name, why in _NEVER.items() if name != "response_format"}
 
@@ -147,7 +147,7 @@ def _translate_keys(keys: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(schema, dict):
         raise ModelError(
             "unsupported",
-            "the messages API supports no `response_format` except a JSON schema",
+            "the Messages API supports only a JSON schema as `response_format`",
             hint='{"type": "json_schema", "json_schema": {"name": "…", "schema": {…}}}',
         )
     config = sent.get("output_config") or {}

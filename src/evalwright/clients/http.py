@@ -162,7 +162,7 @@ class Endpoint:
                     raise await self._read_error(response)
                 content = await self._read(response)
                 if not content.strip():
-                    raise ModelError("empty", f"the reply of {self._origin} has no body")
+                    raise ModelError("empty", f"the reply from {self._origin} has no body")
                 kind = response.headers.get("Content-Type", "")
                 return _RawReply(content, kind, response.status)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -243,7 +243,7 @@ class Endpoint:
 
     def _too_large(self) -> ModelError:
         most = MOST_REPLY_BYTES // 2**20
-        return ModelError("too_large", f"the reply of {self._origin} is larger than {most} MiB")
+        return ModelError("too_large", f"the reply from {self._origin} is larger than {most} MiB")
 
     def _decoding_error(self, reply: _RawReply, error: Exception) -> ModelError:
         try:
@@ -252,11 +252,13 @@ class Endpoint:
             kind = replies.to_one_line(self.clean(reply.content_type)) or "an unknown type"
             start = self.clean(reply.content[:_MOST_ERROR_BYTES].decode(errors="replace"))
             shown = f"{kind}: {replies.to_one_line(start, most=_MAX_SHOWN)}"
-            return ModelError("not_json", f"the reply of {self._origin} is not JSON but {shown}")
+            return ModelError("not_json", f"the reply from {self._origin} is not JSON but {shown}")
         if isinstance(value, dict) and value.get("error"):
             return self.error_object(value["error"])
         why = replies.to_one_line(self.clean(str(error)))
-        return ModelError("wrong_shape", f"the reply of {self._origin} has the wrong shape: {why}")
+        return ModelError(
+            "wrong_shape", f"the reply from {self._origin} has the wrong shape: {why}"
+        )
 
     def _connection_error(self, error: Exception) -> ModelError:
         at = self._origin
@@ -281,7 +283,7 @@ class Endpoint:
             case aiohttp.ClientResponseError():
                 message = f"{at} did not send valid HTTP"
             case aiohttp.ClientPayloadError():
-                message = f"the reply of {at} is incomplete"
+                message = f"the reply from {at} is incomplete"
             case _:
                 message = f"the connection to {at} failed: {_reason(error)}"
         return ModelError(
@@ -376,7 +378,7 @@ def status_error(
             message += f", at {replies.to_one_line(clean(location))}"
     hints = {
         "auth": f"check {provider.key_variable}",
-        "not_found": f"check the model's name and {provider.base_url_variable}",
+        "not_found": f"check the model name and {provider.base_url_variable}",
     }
     return ModelError(
         kind,

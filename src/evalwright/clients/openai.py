@@ -58,7 +58,7 @@ from evalwright.errors import ModelError
 from evalwright.types import Completion, Message, ModelOptions, Request, Usage
 
 _CHAT = "/chat/completions"
-_NEVER = {"model": "it is set by the model's name", "messages": "the task sets them"}
+_NEVER = {"model": "it is taken from the model name", "messages": "the task sets them"}
 _NOT_ASKED = {**_NEVER, "n": "set it with a parameter of the run"}
 _EMBEDDING_PARAMETERS = ("dimensions", "user")
 """The parameters that are not only for chat."""

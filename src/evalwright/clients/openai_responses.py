@@ -27,12 +27,12 @@ from evalwright.errors import ModelError
 from evalwright.types import Completion, Finish, ModelOptions, Request, Usage
 
 _NEVER = {
-    "model": "it is set by the model's name",
+    "model": "it is taken from the model name",
     "input": "the task sets it",
     "background": "background replies are not supported",
-    "n": "the responses API has none; each trial is a separate request",
-    "seed": "the responses API has none",
-    "stop": "the responses API has none",
+    "n": "the Responses API does not support it; each trial is a separate request",
+    "seed": "the Responses API does not support it",
+    "stop": "the Responses API does not support it",
 }
 _NOT_ASKED = {**_NEVER, "messages": "the task sets them"}
 _ENDED = {"completed", "incomplete", None}

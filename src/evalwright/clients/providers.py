@@ -153,7 +153,7 @@ def _join_path(base: str, path: str, variable: str) -> URL:
     url = _parse_base_url(base, variable)
     if url.user is not None or url.password is not None or url.query_string or url.fragment:
         raise UsageError(
-            f"{variable} must not contain a user, a query or a fragment",
+            f"{variable} must not contain a user name, a query or a fragment",
             hint="set the key in its own variable; it is sent in a header",
         )
     root = url.path.rstrip("/")

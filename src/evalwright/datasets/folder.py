@@ -132,7 +132,7 @@ class Folder(SourceSpec):
             return None
         plain = value.strip().lower().removeprefix("*")
         if not plain.strip("."):
-            raise ValueError("expected an extension such as `.md`, got an empty text")
+            raise ValueError("expected an extension such as `.md`, got an empty string")
         if plain.endswith(".pdf") or plain == "pdf":
             raise ValueError("PDFs are skipped: convert them to text first")
         return plain if plain.startswith(".") else f".{plain}"

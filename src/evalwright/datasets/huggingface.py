@@ -52,7 +52,7 @@ class _HubRows:
             import datasets
         except ImportError as error:
             raise UsageError(
-                f"{self._path}: a dataset of the Hugging Face hub needs the package datasets",
+                f"{self._path}: a dataset from the Hugging Face Hub needs the package `datasets`",
                 hint="pip install 'evalwright[hf]'",
             ) from error
         datasets.disable_progress_bars()

@@ -24,7 +24,7 @@ _JSON_TYPES = (bool, int, float, str, type(None))
 _TYPE_NAMES = {
     list: "a list",
     dict: "an object",
-    str: "a text",
+    str: "a string",
     bool: "a boolean",
     type(None): "null",
 }
@@ -101,7 +101,7 @@ def _explain_text(number: int, text: str) -> UnreadableLine:
         detail = f"expected an object, got {describe_type(value)}"
         return UnreadableLine(number, None, detail, 'write a row as {"column": value, …}')
     return UnreadableLine(
-        number, None, "a text with a lone surrogate, or a number that is too large"
+        number, None, "a string with a lone surrogate, or a number that is too large"
     )
 
 

@@ -190,7 +190,8 @@ class LangSmith(SourceSpec):
         for example in read_pages(fetch, name=self.label()):
             if (id_ := example.get("id")) in seen:
                 raise BadDataset(
-                    f"{self.label()}: the pages do not end: the example `{id_}` came twice"
+                    f"{self.label()}: the pages do not end: "
+                    f"the server sent the example `{id_}` twice"
                 )
             seen.add(id_)
             if is_between(example.get("created_at"), self.from_time, self.to_time):

@@ -33,7 +33,7 @@ _SMALL_BYTES = 1_000_000
 _SIZE = 2
 _AT_A_TIME = 1000
 _READABLE = "a .csv, .jsonl, .json or .parquet file"
-_FOLDER_HINT = "for the files of a directory, use `source: {type: folder, directory_path: …}`"
+_FOLDER_HINT = "for the files in a directory, use `source: {type: folder, directory_path: …}`"
 
 
 class Reader(Protocol):
@@ -266,8 +266,8 @@ def refuse_changes(path: str | Path, identity: tuple[int, ...]) -> None:
     """Raise `BadDataset` if a file is not the one that had this identity."""
     if identify_file(path) != identity:
         raise BadDataset(
-            f"{show_path(path)}: the file was changed while it was in use",
-            hint="start again: its content has changed since it was checked",
+            f"{show_path(path)}: the file changed while it was in use",
+            hint="run again: its content has changed since it was checked",
         )
 
 

@@ -48,12 +48,12 @@ _NEAR = 0.1
 _TRUTH = {"true": "true", "1": "true", "false": "false", "0": "false"}
 _MAX_NAMED = 5
 _ROUNDING = 1e-9
-_ONE_LABEL = "people and judge gave every sample the same label"
+_ONE_LABEL = "the people and the judge gave every sample the same label"
 _NO_SPREAD = "no interval: too few samples, or too little spread among them"
 _CONSTANT = "one of the two does not vary"
 _NOTHING_COMPARED = "nothing was compared"
 _IDS_ARE_ROW_NUMBERS = (
-    "the ids are the places of rows, from 0, because the dataset has no `sample_id`: add that "
+    "the ids are row positions, starting at 0, because the dataset has no `sample_id`: add that "
     "column to give rows stable ids"
 )
 
@@ -151,15 +151,16 @@ def _no_match_error(judge: Judge, labels: HumanLabels, counts: _MatchCounts) -> 
     if labels.names_models and {key[0] for key in keys} & set(counts.first_ids):
         models = quote_first(dict.fromkeys(key[1] for key in keys))
         return BadDataset(
-            f"{start} an answer of `{judge.name}`: its column `model` has {models}, "
-            f"the answers are those of {quote_first(counts.models)}",
+            f"{start} an answer that `{judge.name}` judged: the column `model` has "
+            f"{models}, but the answers are from {quote_first(counts.models)}",
             hint="add a column `model` with the model that each label refers to",
         )
     ids_are_numbers = counts.first_ids and all(name.isdecimal() for name in counts.first_ids)
     return BadDataset(
-        f"{start} a sample of `{judge.name}`: they are for {quote_first(key[0] for key in keys)}, "
-        f"the samples are {quote_first(counts.first_ids) or 'none'}",
-        hint="set the column of sample ids with `--id-column`"
+        f"{start} a sample that `{judge.name}` judged: the labels are for "
+        f"{quote_first(key[0] for key in keys)}, but the samples are "
+        f"{quote_first(counts.first_ids) or 'none'}",
+        hint="set the column with the sample ids with `--id-column`"
         + (f"; {_IDS_ARE_ROW_NUMBERS}" if ids_are_numbers else ""),
     )
 

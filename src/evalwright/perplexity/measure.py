@@ -70,13 +70,14 @@ _ONE_DOCUMENT = "one document: nothing to resample"
 _NO_SPREAD = "every document has the same value: there is no spread"
 _NO_DOCUMENT = "no document was scored"
 _IMPOSSIBLE = "a token has probability 0, so this is infinite"
-_TOO_LARGE = "larger than a number can be"
+_TOO_LARGE = "too large to represent"
 _CAPABLE_MODELS = "a local model can: -m local/smollm2, or -m local/PATH.gguf"
 _TOKENIZERS_NOTE = (
-    "perplexity is per token, and models split a text into different tokens: compare bits per byte"
+    "perplexity is per token, and models split text into different tokens: compare bits per byte"
 )
 _DIFFERENT_DOCUMENTS_NOTE = (
-    "the models did not score the same documents: compare the differences, over the shared ones"
+    "the models did not score the same documents: "
+    "compare the differences, which cover only shared documents"
 )
 
 
@@ -359,11 +360,11 @@ def _is_local(name: str) -> bool:
 
 def _explain_refusal(name: str) -> str:
     if name.startswith("replay/"):
-        return f"`{name}`: recorded answers contain no likelihoods of other texts"
+        return f"`{name}`: recorded answers contain no likelihoods of other text"
     if _is_local(name):
         return f"`{name}`: it does not return likelihoods"
     return (
-        f"`{name}`: perplexity needs the log-probabilities of a given text, and this API returns "
+        f"`{name}`: perplexity needs the log-probabilities of given text, and this API returns "
         "them only for text that it generates"
     )
 

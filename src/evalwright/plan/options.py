@@ -122,7 +122,7 @@ def _check_labels(options: RunOptions) -> None:
     name = options.name
     if name is not None and (name == "latest" or not _NAME.fullmatch(name)):
         raise UsageError(
-            f"`--name {name}`: not a valid name of a run",
+            f"`--name {name}`: not a valid run name",
             hint="a name starts with a letter, contains only letters, digits, `.`, `_` and `-`, "
             "and is not `latest`",
         )
@@ -130,7 +130,7 @@ def _check_labels(options: RunOptions) -> None:
         if not _NAME.fullmatch(key) or not value.strip() or not value.isprintable():
             raise UsageError(
                 f"`--tag {key}={value}`: not a valid tag",
-                hint="write KEY=VALUE: the key is like a name, the value is one line",
+                hint="write KEY=VALUE: KEY follows the rules for run names, and VALUE is one line",
             )
 
 

@@ -145,7 +145,8 @@ def resolve_project(
     )
     if options.no_snippets and (snippets := resolved.snippets):
         raise UsageError(
-            f"{project.path}: the project contains Python code, which `--no-snippets` refuses: "
+            f"{project.path}: the project contains Python code, "
+            "which `--no-snippets` does not allow: "
             f"{snippets[0].path}:{snippets[0].line}"
         )
     return resolved
@@ -161,7 +162,7 @@ def _suggest_command(project: Project) -> str:
     if made:
         return f"`evalwright dataset generate {made[0]}` generates the rows of the dataset"
     if project.models:
-        return f"`evalwright model test '{next(iter(project.models))}'` asks the model"
+        return f"`evalwright model test '{next(iter(project.models))}'` queries the model"
     return "a run file has an `evaluation`, or `tasks`"
 
 
@@ -332,7 +333,7 @@ def _refuse_unweighable(
             raise UsageError(
                 f"{spec.key}: `--mcq loglikelihood` needs a `single_turn_solver`; the task has a "
                 f"`{solver.type}`",
-                hint="use `--mcq letter`, or another solver",
+                hint="use `--mcq letter`, or a different solver",
             )
 
 
@@ -561,8 +562,8 @@ def refuse_errors(path: str, problems: Sequence[Issue]) -> None:
         not problem.file.startswith("--") and problem.rule != "no_model" for problem in errors
     )
     raise BadTasks(
-        f"{count} error{'s' if count > 1 else ''}, nothing was run: {lines}{more}",
-        hint=f"`evalwright validate {path}` shows each with its place" if in_files else "",
+        f"{count} error{'s' if count > 1 else ''}; nothing was run: {lines}{more}",
+        hint=f"`evalwright validate {path}` shows each error with its position" if in_files else "",
     )
 
 

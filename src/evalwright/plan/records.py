@@ -141,7 +141,7 @@ def _refuse_bad_records(tasks: Iterable[TaskOutline]) -> None:
     shown = ", ".join(places[:_MAX_ISSUES_SHOWN])
     more = f" and {count - _MAX_ISSUES_SHOWN} more" if count > _MAX_ISSUES_SHOWN else ""
     raise BadTasks(
-        f"{count} bad record{'s' if count > 1 else ''}, nothing was run: {shown}{more}",
+        f"{count} invalid record{'s' if count > 1 else ''}; nothing was run: {shown}{more}",
         hint=f"`evalwright validate {bad[0].path}` explains each; `--allow-bad-tasks` runs the "
         "valid records and lists the others in the report",
     )

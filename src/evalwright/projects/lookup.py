@@ -50,7 +50,8 @@ def open_project(folder: str, env: Sequence[str] = ()) -> Project:
     if not project.files:
         raise UsageError(
             f"{folder}: no project here: no run.yaml, no tasks/, datasets/ or models/",
-            hint="create one with `evalwright init`, or name another folder with `--project DIR`",
+            hint="create one with `evalwright init`, "
+            "or name a different folder with `--project DIR`",
         )
     return project
 
@@ -103,7 +104,7 @@ def require_own_file(kind: EntityKind, key: str, *, file: str, line: int) -> Non
     data = read_document(file, environment={}).data
     if detect_kind(data, FOLDERS[kind]) != kind:
         raise UsageError(
-            f"the {kind} `{key}` is in {file} with others",
+            f"the {kind} `{key}` is in {file} together with other documents",
             hint=f"remove it there, at line {line}",
         )
 

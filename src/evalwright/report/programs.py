@@ -15,7 +15,7 @@ _LONGEST_TARGET = 80
 
 
 class JudgedProgram(Struct, frozen=True, kw_only=True):
-    """A program's result. Its first keys are also in the metadata of `code_exec` outcomes."""
+    """A program's result. `code_exec` metadata has the fields from `outcome` to `reason`."""
 
     outcome: ExecutionOutcome
     passed: int

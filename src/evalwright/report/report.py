@@ -184,7 +184,7 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
     task: str = ""
     """The task on which the models are ranked; empty for all tasks together."""
     metric: str = ""
-    """The metric by which the models are ranked; empty for the mean score of all tasks."""
+    """The metric by which the models are ranked; empty for the mean score over all tasks."""
 
 
 class PairwiseRow(Struct, frozen=True, kw_only=True):
@@ -404,7 +404,7 @@ class ReportBody(Struct, frozen=True, kw_only=True):
     failures: list[FailureRow]
     left_out: list[LeftOutRow]
     rules: list[RuleRow]
-    """Number of samples excluded by each action rule. Several rules may exclude one sample."""
+    """Number of samples excluded by each action rule. A sample may be excluded by several rules."""
     code_execution: CodeExecution | None
     notes: list[str]
     version: str

@@ -87,7 +87,7 @@ def to_markdown(report: Report, *, keys: bool = False) -> str:
     counts = (
         f"{summary.completed} of {planned_samples(report)} samples completed, "
         f"{summary.failed} failed, "
-        f"{summary.excluded} left out"
+        f"{summary.excluded} excluded"
     )
     name = f" ({report.name})" if report.name else ""
     head = f"Run `{report.run_id}`{name}, {report.status.replace('_', ' ')}: {counts}"
@@ -187,11 +187,11 @@ def _leaderboard(board: Sequence[LeaderboardRow], ranked_by: str, head: str) -> 
 
 def _ranked_on(board: Sequence[LeaderboardRow]) -> str:
     shared = board[0].n
-    noun, everyone = ("sample", "all of them") if board[0].task else ("task", "every model")
+    everyone = "all of them" if board[0].task else "every model"
     if not shared:
-        return f"no {noun} was completed by {everyone}, so nothing can be ranked"
+        return f"no sample was completed by {everyone}, so nothing can be ranked"
     who = everyone if len(board) > 1 else "it"
-    return f"mean over the {count_noun(shared, noun)} that {who} completed"
+    return f"mean over the {count_noun(shared, 'sample')} that {who} completed"
 
 
 def _categories(board: Sequence[LeaderboardRow], ranked_by: str, head: str) -> Table:
@@ -218,7 +218,7 @@ def _differences(rows: Sequence[TaskPairwiseRow], ranked_by: str, head: str) -> 
             interval_column(digits, flag="+"),
             TableColumn("verdict", _verdict),
         ],
-        f"paired by {'sample' if ranked_by else 'task'}; an interval that includes zero is a tie",
+        "paired by sample; an interval that includes zero is a tie",
     )
 
 
@@ -242,7 +242,7 @@ def _means_by_file(report: Report, rows: Sequence[MetricRow]) -> Table:
             _ci_column(_POOLED_DIGITS),
             numeric_column("completed", lambda row: f"{row.n}/{row.n + row.failed}"),
         ],
-        "each model over the tasks that it completed itself" + _bound_note(shown),
+        "each model over the samples that it completed itself" + _bound_note(shown),
     )
 
 
@@ -256,9 +256,9 @@ def _pass_at_k(rows: Sequence[MetricRow]) -> Table:
             *map(name_column, ("model", "metric")),
             decimal_column("value", digits=_POOLED_DIGITS),
             _ci_column(_POOLED_DIGITS),
-            count_column("n", "tasks"),
+            count_column("n", "samples"),
         ],
-        "over the tasks that run code or have several trials, at least k of them"
+        "over the samples that run code or have several trials, and that have at least k trials"
         + _bound_note(shown),
     )
 
@@ -436,14 +436,14 @@ def _problem_tables(report: Report) -> Iterator[Table]:
     shown, total = report.left_out[:_MOST_LEFT_OUT], len(report.left_out)
     more = f"; the first {len(shown)} of {total}, JSON has all" if total > len(shown) else ""
     yield make_table(
-        "Left out",
+        "Excluded records",
         shown,
         [
             TableColumn("where", lambda row: join_lines(f"{row.file}:{row.line}")),
             TableColumn("rule", lambda row: row.rule),
             TableColumn("what", lambda row: shorten_message(row.detail)),
         ],
-        f"bad records, which were not run{more}",
+        f"invalid records, which were not run{more}",
     )
 
 

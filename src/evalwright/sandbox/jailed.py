@@ -211,7 +211,7 @@ def _explain_missing(name: str) -> UsageError:
     if imported:
         listed = " or ".join(f"`{top_level}`" for top_level in imported)
         return UsageError(
-            f"package `{name}` is imported under another name",
+            f"package `{name}` is imported under a different name",
             hint=f"name it as `import` does: {listed}",
         )
     return UsageError(

@@ -120,7 +120,7 @@ def check_report(program: Program, ended: Ended, nonce: str) -> Check:
         if candidate.outcome == "syntax_error":
             return Check(final=judge_report(program, ended, nonce, verified=True))
         if candidate.outcome != "ran":
-            return Check(problem=f"in the check the program did not run: {candidate.detail}")
+            return Check(problem=f"during the check, the program did not run: {candidate.detail}")
         return Check(targets=tuple(targets))
     has_run = any(isinstance(record, _Candidate) for record in records)
     if ended.why == "timeout" and not has_run:
@@ -147,7 +147,7 @@ def combine(plain: Execution, check: Check) -> Execution:
                 targets=(False,) * len(plain.targets),
                 verified=True,
                 detail=_cut(
-                    f"{name} passes in the program's own process, and fails outside: "
+                    f"{name} passes in the program's own process, but fails outside it: "
                     f"{target.detail}"
                 ),
                 reason="",

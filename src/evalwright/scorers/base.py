@@ -130,7 +130,7 @@ def answer_text(case: Case) -> str:
     """
     if case.answer is None:
         raise ValueError(
-            "a task without a solver has no answer to compare: set `value` to what is compared, "
+            "a task without a solver has no answer to compare: set `value` to the text to compare, "
             "such as `{{ sample.answer }}`"
         )
     solved = SolverTrace.from_json(case.answer.conversation)
@@ -142,7 +142,7 @@ def answer_text(case: Case) -> str:
     if isinstance(output, ChatCompletion):
         return str(output)  # it only called functions
     raise ValueError(
-        "there is no assistant message to compare: set `value` to what is compared, such as "
+        "there is no assistant message to compare: set `value` to the text to compare, such as "
         "`{{ solver_output.output.label }}`"
     )
 

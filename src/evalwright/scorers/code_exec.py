@@ -11,9 +11,10 @@
           - "add(2, 3) == 5"
           - "add({{ sample.a }}, {{ sample.b }}) == {{ sample.sum }}"
 
-A target is an expression that must be true, or statements that must not raise. It can use the names
-that the answer defines. An answer that is not valid Python, raises an exception or exceeds the time
-limit scores 0. If a target is not valid Python, the sample fails, because the error is in the task.
+A target is an expression that must be true, or statements that must not raise an exception. It can
+use the names that the answer defines. An answer that is not valid Python, raises an exception or
+exceeds the time limit scores 0. If a target is not valid Python, the sample fails, because the
+error is in the task.
 
 This scorer is an evalwright extension. It scores answers in the same way as a task record with
 `category: code_exec`. `evalwright doctor` shows how programs are isolated on your machine.
@@ -61,7 +62,7 @@ def _check_list(targets: Template) -> Template:
 def _read_targets(text: str) -> list[str]:
     targets = read_list(text, field="targets")
     if not targets or not all(isinstance(target, str) for target in targets):
-        raise ValueError(f"`targets` must render to a list of texts, got {short(targets)}")
+        raise ValueError(f"`targets` must render to a list of strings, got {short(targets)}")
     return targets
 
 

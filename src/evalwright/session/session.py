@@ -284,7 +284,7 @@ class Session:
             if name and other.manifest.get("name") == name and (run is None or other.id != run.id):
                 raise UsageError(
                     f"`--name {name}`: run {other.id} already has this name",
-                    hint="choose another name, or use `--tag KEY=VALUE`, which runs may share",
+                    hint="choose a different name, or use `--tag KEY=VALUE`, which runs may share",
                 )
 
     def _begin(self, key: str, manifest: Manifest) -> Run:

@@ -27,7 +27,7 @@ _ZERO_WITHIN = 1e-12
 
 
 class PairedDifference(Struct, frozen=True):
-    """Mean of a - b over the tasks, and its confidence interval. None if there are no tasks.
+    """Mean of a - b over the samples, and its confidence interval. None if there are no samples.
 
     The interval is missing if all differences are equal and the range of scores is unknown.
     """
@@ -106,7 +106,7 @@ def _ends(
 
 def _differences(left: Floats, right: Floats) -> Floats:
     if left.size != right.size:
-        raise ValueError(f"expected one score per task in both, got {left.size} and {right.size}")
+        raise ValueError(f"expected one score per sample in both, got {left.size} and {right.size}")
     return np.sort(left - right)
 
 
@@ -137,7 +137,7 @@ def win_rates(scores: Mapping[str, Floats | Sequence[float | None]]) -> dict[str
     """
     lengths = {model: len(row) for model, row in scores.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"expected one score per task for every model, got {lengths}")
+        raise ValueError(f"expected one score per sample for every model, got {lengths}")
     if not scores:
         return {}
     table = np.array(list(scores.values()), dtype=np.float64)

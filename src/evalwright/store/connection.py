@@ -24,7 +24,7 @@ from msgspec import Struct
 from evalwright.errors import EvalwrightError, StoreError, Unreadable
 from evalwright.lines import show_path
 
-_SPACE = "free some space and run again: finished samples are kept, only the rest is run"
+_SPACE = "free some space and run again: finished samples are kept, and only the rest are run"
 
 
 def result_code(error: BaseException | None) -> int:
@@ -46,7 +46,7 @@ def explain_error(error: sqlite3.Error, path: Path) -> EvalwrightError:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return StoreError(
                 f"{where}: locked by another process",
-                hint="run again when it has finished, or use another `--store`",
+                hint="run again when it has finished, or use a different `--store`",
             )
         case sqlite3.SQLITE_CORRUPT:
             return StoreError(
@@ -96,13 +96,13 @@ def check_version(connection: sqlite3.Connection, path: Path, schema: Schema) ->
     version = _read_pragma(connection, "user_version")
     is_ours = _read_pragma(connection, "application_id") == schema.application_id
     if not is_ours and (has_tables or version):
-        raise Unreadable(f"{show_path(path)}: a database, but not a {schema.noun} of evalwright")
+        raise Unreadable(f"{show_path(path)}: a database, but not an evalwright {schema.noun}")
     newest = len(schema.migrations)
     if version > newest:
         raise StoreError(
             f"{show_path(path)}: written by a newer evalwright ({schema.noun} version {version}, "
             f"this one knows {newest})",
-            hint="upgrade evalwright, or use another `--store`",
+            hint="upgrade evalwright, or use a different `--store`",
         )
     return version
 

@@ -48,7 +48,7 @@ class WorkBudget:
         self.left -= units
         if self.left < 0:
             raise TooExpensive(
-                "the template is too expensive: its loops or texts grow beyond the limit"
+                "the template is too expensive: its loops or strings grow beyond the limit"
             )
 
     def pay_for(self, value: Any) -> Any:

@@ -146,7 +146,7 @@ class _Formatter(SandboxedFormatter):
 def refuse_change(method: str) -> str:
     """Say that a method of a trace is not for templates, and what to write instead."""
     return (
-        f"`{method}` changes a trace, and a template may not: copy what it needs first, as in "
+        f"`{method}` changes a trace, which a template cannot do: copy what it needs first, as in "
         "`{% set items = trace.items | list %}`, or use a `python` solver"
     )
 

@@ -227,7 +227,7 @@ class TargetNames(dict[str, object]):
             return False
         if len(self._tested) > 1 or name not in self._kinds:
             listed = " and ".join(f"`{each}`" for each in sorted(self._tested))
-            raise self._link.distrust(f"the targets use {listed} and no name of the program")
+            raise self._link.distrust(f"the targets use {listed} and no name from the program")
         return True
 
     def _fetch(self, name: str) -> object:

@@ -62,7 +62,9 @@ def candidate_form(value: Any) -> list[Any] | None:
 def require_type(kind: type[T], value: Any) -> T:
     """Return a plain value of exactly that type; TypeError for any other."""
     if type(value) is not kind:
-        raise TypeError(f"the candidate gave a `{type(value).__name__}` for a `{kind.__name__}`")
+        raise TypeError(
+            f"the candidate returned a `{type(value).__name__}` for a `{kind.__name__}`"
+        )
     return value
 
 
@@ -190,7 +192,7 @@ def _is_subclass(self: Any, value: Any) -> bool:
 
 
 def _refuse_base(self: Any, _: object) -> tuple[type, ...]:
-    raise self._p_link.distrust(f"a class of `{self._p_name}` cannot be derived here")
+    raise self._p_link.distrust(f"a class of `{self._p_name}` cannot have a subclass here")
 
 
 def _order(name: str, sign: str) -> Callable[..., Any]:

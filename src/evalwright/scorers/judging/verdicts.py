@@ -153,7 +153,7 @@ def _remove_thinking(reply: str, shown: Sequence[str]) -> str:
     if start := _THINKING.match(reply):
         _, end, text = reply.rpartition(f"</{start[1]}>")
         if not end:
-            raise NoVerdict("its thinking has no end", reply)
+            raise NoVerdict("its thinking block is not closed", reply)
         return text
     ends = [match.end() for match in _END_OF_THINKING.finditer(reply)]
     is_shown = any("</think>" in text for text in shown)  # then the judge may be quoting it
@@ -176,7 +176,7 @@ def _read_parts(
     lines = [*_read_lines(remove_fences(remove_direction_marks(outside)), reader)]
     if not judging and not any(line.is_named or line.is_last for line in lines):
         if has_broken_json:
-            raise ValueError("its JSON is incomplete, invalid, or has a key twice")
+            raise ValueError("its JSON is incomplete, invalid, or has a duplicate key")
         raise ValueError(
             f"its JSON has no `{reader.keys[0]}`" if objects else f"expected {reader.expected}"
         )

@@ -130,8 +130,9 @@ def check_batches(
 ) -> Iterator[tuple[int, TaskSpec | Issue]]:
     """Yield each line's number with its record or issue; issues name the file `file`.
 
-    A bad record claims its id too: another record with that id would be an error as soon as the
-    first was corrected, so it is one now. A file in another format is read only to its first line.
+    An invalid record claims its id too: another record with that id would be an error as soon as
+    the first was corrected, so it is one now. A file in another format is read only to its first
+    line.
     """
     claimed: dict[str, int] = {}
     number = 0
@@ -159,7 +160,7 @@ def check_batches(
 
 
 def _claim_id(issue: Issue, line: bytes, claimed: dict[str, int]) -> Issue:
-    """Claim the id of a bad record; if an earlier record has it, that is another problem."""
+    """Claim the id of an invalid record; if an earlier record has it, that is another problem."""
     if issue.task_id is None:
         return issue
     first = claimed.setdefault(issue.task_id, issue.line)

@@ -100,7 +100,7 @@ def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
             11,
             "bad_value",
             "valid_labels[1]",
-            "expected a text of at least 1 character, got an empty text",
+            "expected a string of at least 1 character, got an empty string",
             id="empty",
         ),
         pytest.param(

@@ -146,7 +146,7 @@ def _check_dataset(dataset: Any) -> Iterator[Fault]:
 def _check_values_without_solver(scorers: list[Any]) -> Iterator[Fault]:
     """Without a solver there is no answer, so a scorer must name what it compares."""
     detail = "`value` is missing; a task without a solver has no answer to compare"
-    yield from _missing_values(scorers, detail, 'such as `value: "{{ sample.answer }}"`')
+    yield from _missing_values(scorers, detail, 'for example, `value: "{{ sample.answer }}"`')
     for number, scorer in _list_mappings(scorers):
         if scorer.get("type") in _NEED_ANSWERS:
             detail = f"`{scorer['type']}` judges an answer; a task without a solver has none"
@@ -163,7 +163,7 @@ def _check_values_without_chat(tasks: list[Any], definition: dict[str, Any]) -> 
     makes_messages = solver.get("postprocessor") is not None  # of anything, perhaps
     if chats or makes_messages or solver.get("type") not in _ASK_ONCE:
         return
-    hint = 'set `value` to what is compared, such as `value: "{{ solver_output.output.label }}"`'
+    hint = 'set `value` to the text to compare, such as `value: "{{ solver_output.output.label }}"`'
     detail = f"`value` is missing; a model for {quote_names(tasks)} returns no message to compare"
     yield from _missing_values(get_list(definition, "scorers"), detail, hint)
 

@@ -156,7 +156,7 @@ def complete_evaluation(data: dict[str, Any]) -> tuple[dict[str, Any], list[Faul
     """Return the data with defaults filled in, and faults between its fields."""
     faults: list[Fault] = []
     if "config_spec" in data and "description" not in data:
-        detail = "`description` is missing; an empty text is used"
+        detail = "`description` is missing; an empty string is used"
         faults.append(Fault(("description",), "missing_description", detail, level="warning"))
     specifications = data.get("task_specifications")
     if not isinstance(specifications, list):
@@ -178,7 +178,7 @@ def _check_num_runs(specification: dict[str, Any], path: FieldPath) -> Iterator[
     ]
     if not named:
         detail = "`repeatability_config` is missing"
-        hint = "such as `repeatability_config: { num_runs: 5 }`"
+        hint = "for example, `repeatability_config: { num_runs: 5 }`"
         yield Fault((*path, "repeatability_config"), "missing_key", detail, hint)
     elif len(named) > 1:
         detail = "expected one of `repeatability_config` and `config`, got both"

@@ -140,7 +140,7 @@ class CustomConnection(Component):
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise ValueError("expected a URL that begins with http:// or https://")
         if "@" in parts.netloc:
-            raise ValueError("expected a URL without user and password: use `api_key`")
+            raise ValueError("expected a URL without a user name and password: use `api_key`")
         return value
 
 

@@ -360,8 +360,8 @@ def _merge_secrets(
                 secrets[name], first[name] = value, place
             elif reveal_secret(secrets[name]) != reveal_secret(value):
                 other = first[name]
-                detail = f"the secret `{name}` has another value in {other.file}:{other.line}"
-                hint = "give one of them another name"
+                detail = f"the secret `{name}` has a different value in {other.file}:{other.line}"
+                hint = "give one of them a different name"
                 fault = Fault(("secrets", name), "two_secrets", detail, hint, at_key=True)
                 yield from part.problems([fault])
 
@@ -400,7 +400,7 @@ def _index_entities(
         if _written_at(first) != _written_at(entity):
             where = f"{first.file}:{first.line}"
             detail = f"the key `{entity.key}` is used by another {entity.kind}, at {where}"
-            fault = Fault((), "duplicate_key", detail, "give one of them another key")
+            fault = Fault((), "duplicate_key", detail, "give one of them a different key")
             place = Place(entity.file, entity.line)
             problems.append(locate_fault(fault, place, entity.part.field(("key",))))
     return entities, problems

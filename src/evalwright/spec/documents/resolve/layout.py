@@ -87,7 +87,7 @@ def describe_server_document(data: Any) -> str:
         return ""
     keys = {str(key) for key in data}
     if keys & _APP_KEYS or {"key", "display_name"} <= keys <= _TITLE_KEYS:
-        return "an app document is not used: the folder of a project is its workspace"
+        return "an app document is not used: the project folder is its workspace"
     if {"function", "metric_key"} <= keys:
         return "a risk scorer (`function`, `metric_key`) is not used: there is no risk dashboard"
     policies = data.get("policies") if keys == {"policies"} else None

@@ -102,7 +102,7 @@ def parse_policies(documents: Sequence[YamlDocument]) -> tuple[list[WrittenPolic
             key = part.data.get("key")
             if isinstance(key, str) and (other := first.setdefault(key, place)) != place:
                 detail = f"the key `{key}` is used by another policy, at {other.file}:{other.line}"
-                hint = "give one of them another key"
+                hint = "give one of them a different key"
                 own_faults.append(Fault(("key",), "duplicate_key", detail, hint))
             problems += part.problems(own_faults)
             if policy is not None:

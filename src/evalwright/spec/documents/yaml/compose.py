@@ -65,7 +65,7 @@ TOO_MANY = Mistake("too_many", f"more than {MAX_PROBLEMS} problems: the rest is 
 ALIAS_BOMB = Mistake(
     "alias_bomb",
     f"aliases and references repeat more than {MAX_REPEATED} values",
-    "write what differs, or put data into a dataset file",
+    "write only what differs, or move data to a dataset file",
 )
 _NOT_EXPANDED = (REF_KEY, "$provider")
 _STANDARD = "tag:yaml.org,2002:"

@@ -137,7 +137,7 @@ _SHAPES: dict[str, tuple[Callable[[str], bool], str]] = {
     ),
     "extract_first_line": (
         _is_one_line,
-        "`extract_first_line` keeps one line of an answer; shorten the target or use another rule",
+        "`extract_first_line` keeps one line; shorten the target or use a different rule",
     ),
 }
 
@@ -165,7 +165,7 @@ def _explain_not_python(task: TaskSpec) -> str | None:
             if error := _find_syntax_error(target):
                 return (
                     f"`targets[{number}]` is not Python ({error}): the record fails for every "
-                    "candidate; fix the target"
+                    "program; fix the target"
                 )
     return None
 
@@ -192,7 +192,7 @@ def find_shown_answer(record: LintedRecord) -> str | None:
         right = normalize(example.completion).strip(_EDGES) in targets
         asked = _words(example.prompt)
         if (asked == record.words and asked.all) or (right and _asks_same(asked, record)):
-            shows = "shows its answer" if right else "shows another answer"
+            shows = "shows its answer" if right else "shows a different answer"
             asks = f"`few_shot_examples[{number}]` asks the record's own question"
             return f"{asks} and {shows}; replace it"
     return None
@@ -206,8 +206,8 @@ def find_embedded_examples(record: LintedRecord) -> str | None:
     if not word:
         return None
     return (
-        f"`{word}:` comes again after an answer, as in a few-shot block: examples are rendered and "
-        "counted only in `few_shot_examples`; put them there"
+        f"`{word}:` occurs again after an answer, as in a few-shot block: examples are rendered "
+        "and counted only in `few_shot_examples`; put them there"
     )
 
 
