@@ -136,8 +136,12 @@ def report_page() -> str:
     """Every struct of the report, its fields and their docstrings."""
     tree = ast.parse(getsource(report_module))
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    structs: dict[str, type[Struct]] = {name: getattr(report_module, name) for name in classes}
-    order = ["ReportBody", *(name for name in classes if name not in {"ReportBody", "Report"})]
+    structs: dict[str, type[Struct]] = {
+        name: getattr(report_module, name)
+        for name in classes
+        if issubclass(getattr(report_module, name), Struct)
+    }
+    order = ["ReportBody", *(name for name in structs if name not in {"ReportBody", "Report"})]
     parts = []
     for name in order:
         struct = structs[name]

@@ -20,6 +20,7 @@ from evalwright.ports import Store
 from evalwright.registry import BUILT_IN, find_plugins, load, load_components, load_plugins
 from evalwright.report.headline import Headline
 from evalwright.report.moved import has_changed, pair_outcomes
+from evalwright.report.report import is_wrong
 from evalwright.report.runs import ListedRun, ShownRun
 from evalwright.session.stores import open_store
 from evalwright.types import Outcome, Row, Run
@@ -113,7 +114,7 @@ def show_samples(  # noqa: PLR0913 - one keyword each
             wanted = failed in {None, outcome.failure is not None}
             of_these = task in {None, outcome.task} and model in {None, outcome.model}
             of_these = of_these and category in {None, _category_of(outcome)}
-            if wanted and of_these and (_is_wrong(outcome) or not wrong):
+            if wanted and of_these and (is_wrong(outcome) or not wrong):
                 yield outcome
         if category is not None and category not in categories:
             raise _unknown_category(run, category, list(categories))
@@ -235,18 +236,6 @@ def _unknown_category(run: Run, name: str, known: list[str]) -> UnknownName:
         f"run {run.id} has no such outcomes in category `{name}`; "
         f"the categories are {some or 'none'}",
         hint=suggest(name, known),
-    )
-
-
-def _is_wrong(outcome: Outcome) -> bool:
-    """Whether any score says so: by its verdict, or by its first truth value."""
-    judged = (outcome.scores, *(part.scores for part in outcome.parts))
-    return any(
-        score.correct is False
-        or next((value for value in score.values.values() if isinstance(value, bool)), None)
-        is False
-        for scores in judged
-        for score in scores.values()
     )
 
 

@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from pydantic import TypeAdapter
 
 from evalwright.components import FOR_KEYS, Snippet, snippets_in
+from evalwright.datasets.rows import Rows
 from evalwright.errors import BadTasks, Unreadable, UsageError
 from evalwright.metrics.base import AnyMetric
 from evalwright.metrics.mean import Mean
@@ -103,6 +104,8 @@ class ExternalRows(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     recorded: Mapping[str, RecordedResults] = {}
     """Results that are taken from a log, by the key of their specification."""
+    opened: Mapping[str, Rows] = {}
+    """Rows that are not from a document, by the key of their specification."""
 
 
 def resolve_project(
@@ -176,7 +179,7 @@ def compile_project(
     """Compile a resolved project. Every dataset is read once, to its end."""
     external = external or ExternalRows()
     specs, recorded, current_run = resolved.specs, external.recorded, CurrentRun()
-    opened = open_rows(
+    opened = {**external.opened} or open_rows(
         resolved.project, specs, store=store, current_run=current_run, generated=external.files
     )
     models = {
