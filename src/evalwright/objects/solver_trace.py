@@ -53,8 +53,6 @@ class SolverTrace(LFBaseModel):
     trace: Trace
     raw_outputs: list[LFModelOutput] = []
     direct_ios: list[DirectModelIO] = []
-    solver_outputs: list[SolverTrace] | dict[str, SolverTrace] | None = None
-    """Of a group: the single traces, in a list or by their names. None of any other."""
 
     def __init__(
         self,
@@ -110,8 +108,6 @@ class SolverTrace(LFBaseModel):
         fields = self.trace.to_json()
         fields["raw_outputs"] = plain(self._peek("raw_outputs") or [])
         fields["direct_ios"] = plain(self._peek("direct_ios") or [])
-        if (group := self._peek("solver_outputs")) is not None:
-            fields["solver_outputs"] = plain(group)
         return fields
 
     def _wrap(self, name: str, value: Any) -> Any:
@@ -206,6 +202,10 @@ class GroupedSolverTrace(SolverTrace):
             for trace in single.values() if isinstance(single, dict) else single:
                 self.extend(trace.items)
                 self.raw_outputs.extend(trace.raw_outputs)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return one flat object of plain JSON, with the single traces."""
+        return {**super().to_json(), "solver_outputs": plain(self._peek("solver_outputs"))}
 
 
 class _SolverTraceToo(type):
