@@ -24,6 +24,7 @@ definition:
         def compute_scores(sample, solver_output):
             part = getattr(solver_output, "solver_outputs", {"only": solver_output})["only"]
             (io,) = part.direct_ios
+            assert io.model_validate(io.model_dump()) == io
             return {
                 "status": io.direct_output.status_code,
                 "sent": json.loads(io.direct_input.body),

@@ -5,7 +5,7 @@ and `raw_outputs` for the newer.
 
 As JSON it is one flat object, so that it can be stored and passed on without being parsed:
 
-    {"items": […], "raw_outputs": […], "direct_ios": [{"input": "…", "output": "…"}]}
+    {"items": […], "raw_outputs": […], "direct_ios": [{"direct_input": {"body": "…"}, …}]}
 
 and, if there are any, `metadata`, `events`, `span_id`, `span_name` and `span_type`. A group has
 `solver_outputs` too: a list or an object of the same.
@@ -346,11 +346,11 @@ def _read_message(message: Any, output: Any) -> Any:
 
 
 def _read_bodies(io: Any) -> Any:
-    """What went over the wire, as the engine stores it."""
-    if not isinstance(io, dict) or "direct_input" not in io:
+    """A request and its reply, in the published shape. Older runs have `input` and `output`."""
+    if not isinstance(io, dict) or "direct_input" in io or not {"input", "output"} <= io.keys():
         return io
-    bodies = {"input": io.get("direct_input"), "output": io.get("direct_output")}
-    return {name: text.get("body") for name, text in bodies.items() if isinstance(text, dict)}
+    reply = {"body": io["output"], "status_code": 200}
+    return {"direct_input": {"body": io["input"]}, "direct_output": reply}
 
 
 def _parse_json(text: str) -> Any:
