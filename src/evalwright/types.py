@@ -221,6 +221,9 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
     """The address in the model's name; empty if the environment or the provider sets it."""
     tell: Callable[[str], None] = lambda _: None
     """Receives messages about slow steps."""
+    keeps_bodies: bool = False
+    """Whether completions contain the bodies of the request and the reply, for an API that has
+    them. They double what is stored."""
 
 
 class Completion(Struct, frozen=True, kw_only=True):

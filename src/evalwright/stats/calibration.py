@@ -372,6 +372,8 @@ def fit_temperature(
     p, y = check_answers(confidences, correct)
     if not p.size:
         raise ValueError("expected at least 1 answer, got none")
+    if groups is not None and len(groups) != p.size:
+        raise ValueError(f"expected one group per confidence, got {len(groups)} and {p.size}")
     x = _logits(p)
     if not np.any(x):  # all at 50 %, where no temperature moves them
         return Temperature(value=1.0, low=LOWEST, high=HIGHEST)

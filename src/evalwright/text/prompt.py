@@ -34,6 +34,8 @@ def render(task: TaskSpec | Mapping[str, Any]) -> str:
         parts = [f"{shot.prompt} {shot.completion}" for shot in task.few_shot_examples]
         parts.append(task.prompt)
     else:
+        if "prompt" not in task:
+            raise ValueError("expected a record with a `prompt`, got none: `prompt` is missing")
         shots = task.get("few_shot_examples", ())
         parts = [*(f"{shot['prompt']} {shot['completion']}" for shot in shots), task["prompt"]]
     return "\n\n".join(parts)
