@@ -9,8 +9,8 @@ Few pairs are compared one by one, as `any_paired_difference` does. From `_FEW_P
     large products are avoided   the ends are then those of Cornish and Fisher's expansion
 
 Promises:   the same differences as one by one; ends of intervals that differ by the noise of
-            resampling (2 % of the width, as a standard deviation, with 1,000 resamples); the wider of the bootstrap's
-            and Student's interval; the exact mirror for a pair in the other order.
+            resampling (2 % of the width, as a standard deviation, with 1,000 resamples); the wider
+            of the bootstrap's and Student's interval; the mirror for a pair in the other order.
 Does not:   correct for many comparisons: of 79,800 pairs of equal models, 4,000 look different.
 """
 
