@@ -143,6 +143,8 @@ class StageError(EvalwrightError):
         if isinstance(cause, ModelError | SnippetFailed):
             self.type = cause.kind
         self.attempts = cause.attempts if isinstance(cause, ModelError) else 1
+        rule = getattr(cause, "rule", "")
+        self.rule = _text(rule) if isinstance(rule, str) else ""
 
 
 def _text(message: str) -> str:

@@ -321,6 +321,8 @@ class Failure(Struct, frozen=True, kw_only=True):
     message: str
     hint: str = ""
     attempts: int = 1
+    rule: str = ""
+    """The rule that a judge's reply breaks; empty for other failures."""
 
 
 class Action(Struct, frozen=True, kw_only=True):
