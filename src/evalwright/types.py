@@ -368,7 +368,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     others: dict[str, Usage] = {}
     """Usage per model: other models, and the evaluated model if a scorer queried it."""
     parts: tuple[Part, ...] = ()
-    """The samples that a postprocessor created from this sample. If any, `scores` is empty."""
+    """The samples that a postprocessor made from this one. If there are any, `scores` is empty."""
     actions: tuple[Action, ...] = ()
     whole: dict[str, Score] = {}
     """Scores over all trials, from an imported log; stored with the sample's first trial."""

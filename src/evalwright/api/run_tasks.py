@@ -35,9 +35,10 @@ def run(
 ) -> Report:
     """Run every task with every model and return the report.
 
-    The options are the fields of `RunOptions`. A path is a file of task records or a project: its
-    run file, its folder or one of its tasks. A project runs with the models that it names, unless
-    you pass `models`.
+    The options are the fields of `evalwright.plan.options.RunOptions`, which correspond to the
+    options of `evalwright run`. A path is a file of task records or a project: its run file, its
+    folder or one of its tasks. A project runs with the models that it names, unless you pass
+    `models`.
     Invalid tasks, models or options raise an exception before the first model call.
 
     >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)
