@@ -530,7 +530,7 @@ def binary_tables() -> Iterator[str]:
 
 
 def _binary_averaged() -> Iterator[str]:
-    yield from _head("binary scores, true rates distributed as, coverage in %", SIZES)
+    yield from _head("binary scores, by distribution of the true rates, coverage in %", SIZES)
     for a, b in PRIORS:
         found = [averaged_binary_coverage(n, a, b) for n in SIZES]
         yield _row(f"Beta({a}, {b})", *(f"{100 * held:.1f}" for held in found))

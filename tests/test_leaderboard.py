@@ -113,3 +113,31 @@ def test_json_has_the_fields_of_a_report() -> None:
 def test_no_rows_are_an_error(render: Any) -> None:
     with pytest.raises(ValueError, match="`rows` is empty"):
         render([])
+
+
+MANY = {f"model-{n:03d}": [n / 60, *(1 - n / 60, 0.5)] for n in range(60)}
+
+
+def test_a_board_of_many_models_is_cut_with_a_count_and_json_has_all() -> None:
+    rows = ew.leaderboard.rank(MANY, categories=["a", "b", "a"])
+    pairs = ew.leaderboard.compare(MANY)
+
+    text = ew.leaderboard.to_text(rows, pairs)
+    markdown = ew.leaderboard.to_markdown(rows, pairs)
+    data = json.loads(ew.leaderboard.to_json(rows, pairs))
+
+    for shown in (text, markdown):
+        assert shown.count("the best 50 of 60 models; JSON has all") == 2, "board and categories"
+        assert "the 91 pairs of the best 14 models of 1,770 pairs; JSON has all" in shown
+        assert shown.count(" − ") == 91
+    assert (len(data["leaderboard"]), len(data["pairwise"])) == (60, 1_770)
+
+
+def test_a_board_of_few_models_is_not_cut() -> None:
+    few = dict(list(MANY.items())[:14])
+    rows, pairs = ew.leaderboard.rank(few), ew.leaderboard.compare(few)
+
+    text = ew.leaderboard.to_text(rows, pairs)
+
+    assert "JSON has all" not in text
+    assert text.count(" − ") == 91

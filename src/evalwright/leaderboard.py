@@ -109,12 +109,17 @@ def to_json(rows: Sequence[LeaderboardRow], pairs: Sequence[TaskPairwiseRow] = (
     >>> json.loads(text)["leaderboard"][0]["mean"]
     0.5
     """
+    _require_rows(rows)
     return msgspec.json.encode({"leaderboard": list(rows), "pairwise": list(pairs)}).decode()
 
 
-def _tables(rows: Sequence[LeaderboardRow], pairs: Sequence[TaskPairwiseRow]) -> list[Table]:
+def _require_rows(rows: Sequence[LeaderboardRow]) -> None:
     if not rows:
         raise ValueError("expected at least 1 leaderboard row, got none: `rows` is empty")
+
+
+def _tables(rows: Sequence[LeaderboardRow], pairs: Sequence[TaskPairwiseRow]) -> list[Table]:
+    _require_rows(rows)
     return [table for table in ranking_tables(rows, pairs) if table.rows]
 
 

@@ -91,7 +91,7 @@ def test_one_reply_with_five_samples_is_five_rows_of_an_empty_source(
     server.behave(answer(lambda _: {"samples": [{"q": f"q{n}", "a": n} for n in range(5)]}))
     definition = """
 type: declarative_dataset_generator
-data_source:
+dataset:
   type: empty
 synthesizers:
   - type: llm

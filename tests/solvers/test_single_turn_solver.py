@@ -70,7 +70,9 @@ def test_a_trace_is_readable_and_counted() -> None:
     assert trace.confidence == pytest.approx(0.5)
     assert trace.nll == pytest.approx(math.log(2))
     assert trace.latency_s > 0
-    assert trace.conversation["direct_ios"] == [{"input": "out", "output": "in"}]
+    assert trace.conversation["direct_ios"] == [
+        {"direct_input": {"body": "out"}, "direct_output": {"body": "in", "status_code": 200}}
+    ]
 
 
 def test_of_one_user_message_the_input_is_its_text() -> None:

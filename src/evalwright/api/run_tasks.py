@@ -43,7 +43,7 @@ def run(
     `tasks` are `Task` objects, files of task records, or one project: its run file, its folder or
     one of its tasks. A model is a name such as `openai/gpt-4.1-mini`, a function that takes a
     prompt and returns text (async or not), or an object that meets `ew.Model`. A project runs with
-    the models that it names, unless you pass `models`. The options are the fields of `RunOptions`.
+    the models that it names, unless you pass `models`. The options are those of `evalwright run`.
     Invalid tasks, models or options raise an exception before the first model call.
 
     >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)

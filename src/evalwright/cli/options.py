@@ -175,7 +175,7 @@ sandbox_options = combine(
     click.option(
         "--require-verified",
         is_flag=True,
-        help="Fail samples whose program passes but cannot be verified from outside its own "
+        help="Count a pass as a failure if it cannot be verified from outside the program's "
         "process.",
     ),
     click.option(

@@ -14,7 +14,7 @@ log-probabilities, `seed` or `n`. If a task sets a JSON schema in `response_form
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from evalwright.clients import replies
 from evalwright.clients.http import ApiModel, Endpoint
@@ -88,8 +88,9 @@ class Messages(ApiModel):
             body["system"] = system
         if keys := chat_keys(request, never=_NOT_ASKED):
             body.update(_rename_stop(_translate_keys(keys)))
-        reply = await self._endpoint.ask(_encoder.encode(body), _decoder)
-        return self._read(reply, takes_all=request.takes_all)
+        reply, bodies = await self._endpoint.exchange(_encoder.encode(body), _decoder)
+        completion = self._read(reply, takes_all=request.takes_all)
+        return structs.replace(completion, bodies=bodies)
 
     def _read(self, reply: _AnthropicReply, *, takes_all: bool) -> Completion:
         text = "".join(block.text or "" for block in reply.content if block.type == "text")
@@ -114,7 +115,7 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Messages:
     address, parameters, timeouts = locate_model(
         f"anthropic/{name}", "/messages", options, known=AnthropicParameters, never=_NEVER
     )
-    endpoint = Endpoint(address, timeouts=timeouts)
+    endpoint = Endpoint(address, timeouts=timeouts, keeps_bodies=options.keeps_bodies)
     return Messages(name, endpoint, _rename_stop({"max_tokens": MAX_TOKENS, **parameters}))
 
 

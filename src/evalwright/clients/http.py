@@ -38,7 +38,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from http.client import responses
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import aiohttp
 import msgspec
@@ -83,6 +83,13 @@ class _RawReply(NamedTuple):
     status: int
 
 
+class Exchange(NamedTuple, Generic[Reply]):
+    """A decoded reply, and the bodies of the request and the reply if the endpoint keeps them."""
+
+    reply: Reply
+    bodies: tuple[str, str] | None = None
+
+
 class Endpoint:
     """Sends requests to one address. `close` it inside the loop that it was used in."""
 
@@ -94,8 +101,10 @@ class Endpoint:
         headers: Mapping[str, str] | None = None,
         secrets: Iterable[str] = (),
         tls: ssl.SSLContext | None = None,
+        keeps_bodies: bool = False,
     ) -> None:
         """Take `headers` that replace the provider's, `secrets` to redact, and a `tls` context."""
+        self._keeps_bodies = keeps_bodies
         self.url = address.url
         self._provider = address.provider
         self._redactor = Redactor([address.key, *secrets])
@@ -119,10 +128,19 @@ class Endpoint:
 
     async def ask(self, body: bytes | None, decoder: msgspec.json.Decoder[Reply]) -> Reply:
         """Return the decoded reply, or raise `ModelError`; without a body, the request is a GET."""
-        reply = self._decode(await self._exchange(body), decoder)
+        return (await self.exchange(body, decoder)).reply
+
+    async def exchange(
+        self, body: bytes | None, decoder: msgspec.json.Decoder[Reply]
+    ) -> Exchange[Reply]:
+        """Return the decoded reply and the bodies, or raise `ModelError`."""
+        raw = await self._exchange(body)
+        reply = self._decode(raw, decoder)
         if error := getattr(reply, "error", None):
             raise self.error_object(error)
-        return reply
+        if body is None or not self._keeps_bodies:
+            return Exchange(reply)
+        return Exchange(reply, (body.decode(), raw.content.decode(errors="replace")))
 
     async def ask_text(self, body: bytes) -> tuple[str, int]:
         """Return the reply as text, whatever is in it, and its status."""

@@ -1,17 +1,17 @@
-"""`folder`: every file in a directory is a row.
+"""`folder`: every file in a folder is a row.
 
     source:
       type: folder
-      directory_path: articles     # including subdirectories
+      directory_path: articles     # including subfolders
       extension: .md               # default: all files
 
     sample_id    the SHA-256 digest of the file
-    file_name    the path relative to the directory, with `/` as the separator
+    file_name    the path relative to the folder, with `/` as the separator
     content      the text of the file, without the front matter
     …            one column per key in the YAML front matter, except these three names
 
 Rows are sorted by path. PDFs and hidden files (`.git`, `.DS_Store`) are skipped. Symbolic links are
-followed, and a directory that links to itself is read only once.
+followed, and a folder that links to itself is read only once.
 """
 
 import re
@@ -121,7 +121,7 @@ class Folder(SourceSpec):
 
     type: Literal["folder"]
     directory_path: Location
-    """Path of the directory, relative to the document."""
+    """Path of the folder, relative to the document."""
     extension: str | None = None
     """Extension of the files to read. `.md`, `md` and `.MD` are equivalent."""
 

@@ -26,7 +26,7 @@ from evalwright.datasets.faults import (
 )
 from evalwright.datasets.json_files import describe_type, explain_line
 from evalwright.datasets.reading import identify_file, refuse_changes
-from evalwright.errors import BadDataset, EvalwrightError, Unreadable, UsageError
+from evalwright.errors import BadDataset, EvalwrightError, NoInput, Unreadable, UsageError
 from evalwright.lines import STDIN, BadLine, read_lines, read_whole, show_path
 from evalwright.nearest import nearest
 from evalwright.vocabulary import MAX_LINE_BYTES
@@ -72,7 +72,7 @@ class Texts:
         self._count = 0
         rows = [_is_rows(path) for path in self.paths]
         if not rows:
-            raise UsageError("FILE is missing")
+            raise NoInput("FILE is missing")
         if field is not None and not any(rows):
             raise UsageError("`--field` is for .jsonl files", hint="other files are plain text")
         try:

@@ -10,7 +10,7 @@ from msgspec import structs
 from pydantic import BaseModel, Field, SerializeAsAny
 
 from evalwright.engine.redact import refuse_secrets
-from evalwright.errors import BadTasks, UsageError
+from evalwright.errors import BadTasks, NoInput, UsageError
 from evalwright.functions.model import connect_objects
 from evalwright.functions.scorer import make_scorer
 from evalwright.functions.task import Task
@@ -103,7 +103,7 @@ def resolve_tasks(
     for task in tasks:
         task.check_columns()
         if task.messages and not models:
-            raise UsageError(
+            raise NoInput(
                 f"task `{task.name}` has a prompt, but there is no model to send it to",
                 hint='`models=[…]`, such as a function or "scripted/oracle"',
             )

@@ -9,7 +9,7 @@ from typing import Any
 from evalwright.datasets.json_files import to_json_row
 from evalwright.datasets.reading import FileRows, LazyRows, Reader, format_of
 from evalwright.datasets.rows import Rows
-from evalwright.errors import UsageError
+from evalwright.errors import NoInput, UsageError
 from evalwright.nearest import nearest
 from evalwright.scorers.base import ScorerSpec
 
@@ -53,7 +53,7 @@ class Task:
         if not self.key:
             raise UsageError(f"a task needs a name with letters or digits, got {name!r}")
         if not scorers:
-            raise UsageError(f"task `{name}` has no scorers", hint='such as `["string_equals"]`')
+            raise NoInput(f"task `{name}` has no scorers", hint='such as `["string_equals"]`')
         if prompt and messages:
             raise UsageError(f"task `{name}` has both a `prompt` and `messages`: use one of them")
         self.rows = read_data(data, f"the data of task `{name}`")
@@ -137,7 +137,7 @@ def read_data(data: Any, name: str) -> Rows:
         return Rows(FileRows(lambda: path, format_of(str(data))), name=str(data))
     rows = [_read_row(row, number, name) for number, row in enumerate(_iterate(data, name))]
     if not rows:
-        raise UsageError(f"{name}: no rows")
+        raise NoInput(f"{name}: no rows")
     reader: Reader = LazyRows(lambda: iter([{**row} for row in rows]))
     return Rows(reader, name=name)
 

@@ -5,7 +5,7 @@ scores.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from math import nan
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ from evalwright.report.judges import (
     Pair,
 )
 from evalwright.report.tables import count_noun
-from evalwright.scorers.judging.verdict_values import fold_label
+from evalwright.scorers.judging.verdict_values import LabelSet, fold_label
 from evalwright.stats.agreement import (
     cohen_kappa,
     cohen_kappa_interval,
@@ -183,7 +183,8 @@ def read_verdict(judge: Judge, score: Score) -> Verdict:
         return format_label(bool(score.values["is_correct"]))
     if judge.type == SCORER:
         return float(score.values["score"])
-    return fold_label(str(score.values["label"]))
+    label = str(score.values["label"])
+    return label if judge.labels else fold_label(label)
 
 
 def choose_comparison(judge: Judge, labels: HumanLabels) -> Comparison:
@@ -191,36 +192,36 @@ def choose_comparison(judge: Judge, labels: HumanLabels) -> Comparison:
     if judge.type == SCORER:
         _check_scores(judge, labels)
         return Comparison("scores", float, lambda score: float(score.metadata["raw_score"]))
-    distinct = {fold_label(format_label(label)): format_label(label) for label in labels.count()}
-    known = {fold_label(label): label for label in judge.labels}
-    if distinct.keys() <= known.keys() or not known:
-        spellings = known or distinct  # a judge that may say anything: as people spell it
+    from_people = [format_label(label) for label in labels.count()]
+    # A judge that may say anything is compared without case, and spelled as people spell it.
+    spellings = LabelSet(
+        judge.labels or {fold_label(label): label for label in from_people}.values()
+    )
+    if not judge.labels or all(map(spellings.has, from_people)):
 
         def spell(label: Label) -> str:
-            plain = fold_label(format_label(label))
-            return spellings.get(plain, plain)
+            plain = format_label(label)
+            return spellings.find(plain) or fold_label(plain)
 
         key = "prediction" if judge.type == CLASSIFIER else "label"
         return Comparison(
             "labels", spell, lambda score: spell(str(score.metadata[key])), tuple(judge.labels)
         )
-    if judge.type == CLASSIFIER and distinct.keys() <= _TRUTH.keys():
+    if judge.type == CLASSIFIER and {fold_label(label) for label in from_people} <= _TRUTH.keys():
         return Comparison(
             "is_correct",
             lambda label: _TRUTH[fold_label(format_label(label))],
             lambda score: format_label(bool(score.values["is_correct"])),
             ("true", "false"),
         )
-    raise _unknown_labels_error(judge, labels, known)
+    raise _unknown_labels_error(judge, labels, spellings)
 
 
-def _unknown_labels_error(
-    judge: Judge, labels: HumanLabels, known: Mapping[str, str]
-) -> BadDataset:
+def _unknown_labels_error(judge: Judge, labels: HumanLabels, known: LabelSet) -> BadDataset:
     unknown = {
         label: count
         for label, count in labels.count().items()
-        if fold_label(format_label(label)) not in known
+        if not known.has(format_label(label))
     }
     described = []
     for label, count in list(unknown.items())[:_MAX_NAMED]:

@@ -17,6 +17,7 @@ from evalwright.judge_check.agreement import compare_with_labels
 from evalwright.judge_check.labels import HumanLabels, read_label_column, read_label_file
 from evalwright.judge_check.options import JudgeCheckOptions
 from evalwright.judge_check.rejudge import RejudgeResult, Rejudging
+from evalwright.judge_check.unreadable import count_unreadable
 from evalwright.nearest import suggest
 from evalwright.plan.manifest import read_manifest
 from evalwright.plan.model_names import canonical_names
@@ -67,6 +68,7 @@ class _JudgeChecker:
         agreement = self._compare()
         rejudged = self._rejudge() if self._options.asks_judge else RejudgeResult()
         seed = self._run_options.seed
+        tally = count_unreadable(self._judge, self._outcomes())
         check = JudgeCheck(
             run_id=self._run.id,
             judge=self._judge,
@@ -75,6 +77,9 @@ class _JudgeChecker:
             agreement=agreement,
             probes=[tally.to_row(seed=seed) for tally in rejudged.probes],
             repeats=rejudged.repeats.to_row(seed=seed) if rejudged.repeats else None,
+            replies=tally.replies,
+            unreadable=tally.to_rows(),
+            unreadable_again=rejudged.unreadable.to_rows(),
             calls=rejudged.usage.requests,
             cost=rejudged.usage.cost,
             notes=self._notes,

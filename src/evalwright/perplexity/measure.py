@@ -30,7 +30,7 @@ from evalwright.engine.models.wrap import AdaptiveConcurrency
 from evalwright.engine.redact import make_redactor, redact
 from evalwright.engine.run import Resources
 from evalwright.engine.stop import Stop
-from evalwright.errors import UsageError
+from evalwright.errors import NoInput, UsageError
 from evalwright.perplexity.report import (
     DocumentRow,
     ModelPerplexity,
@@ -336,7 +336,7 @@ def _connect_models(
 ) -> dict[str, Connection]:
     """Connect each model; refuse all that cannot weigh a text in one error, without their keys."""
     if not models:
-        raise UsageError("no model was given", hint="-m local/smollm2, or -m local/PATH.gguf")
+        raise NoInput("no model was given", hint="-m local/smollm2, or -m local/PATH.gguf")
     names = canonical_names(models)
     check_names(names)
     keyless = ModelOptions(parameters=options.parameters, environment=Keyless(os.environ))

@@ -228,7 +228,7 @@ class ScaledRow(Struct, frozen=True, kw_only=True):
     reason: str
     """Why the temperature is missing or unreliable; otherwise empty."""
     fitted_on: int
-    """Number of answers used for fitting; all answers to a record are in the same half."""
+    """Number of answers used for fitting; all answers to a sample are in the same half."""
     n: int
     """Number of held-out answers; all values in this row are over these."""
     temperature: float | None = None
@@ -366,7 +366,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     wrong: int = 0
     """Number of outcomes that the first scorer judged to be wrong."""
     planned: int = 0
-    """Number of samples in the finished run; 0 in reports from older versions."""
+    """Number of samples, including those not run yet; 0 in reports from older versions."""
 
 
 class DisplayNames(Struct, frozen=True, kw_only=True):

@@ -1,5 +1,6 @@
 """A report as tables of strings, which the terminal and markdown both show; and as markdown."""
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -39,6 +40,10 @@ from evalwright.text.visible import visible
 
 _MOST_LEFT_OUT = 50
 _MOST_FLAKY = 10
+_MOST_RANKED = 50
+"""Models in a table of a leaderboard; JSON has all."""
+_MOST_COMPARED = 14
+"""Models whose pairs are shown, if all pairs would be more rows than theirs; JSON has all."""
 _SEVERAL = 2
 _LONGEST_REASON = 300
 _POOLED_DIGITS = 2
@@ -158,11 +163,18 @@ def ranking_tables(
     head: str = "model",
 ) -> list[Table]:
     """Return the leaderboard, the means by category and the differences; any may have no row."""
+    best = [row.model for row in board[:_MOST_COMPARED]]
+    most = math.comb(_MOST_COMPARED, 2)
+    shown = [row for row in pairs if len(pairs) <= most or {row.a, row.b} <= {*best}]
     return [
         _leaderboard(board, ranked_by, head),
         _categories(board, ranked_by, head),
-        _differences(pairs, ranked_by, head),
+        _differences(shown, ranked_by, head, of=len(pairs)),
     ]
+
+
+def _describe_cut(shown: str, of: str) -> str:
+    return f"; {shown} of {of}; JSON has all"
 
 
 def _leaderboard(board: Sequence[LeaderboardRow], ranked_by: str, head: str) -> Table:
@@ -180,9 +192,14 @@ def _leaderboard(board: Sequence[LeaderboardRow], ranked_by: str, head: str) -> 
         columns.append(decimal_column("own_mean", "own mean", digits))
         bounds = numeric_column("if failures were 0 … 1", lambda row: _bounds(row, digits))
         columns.append(bounds)
-    return make_table(
-        f"Leaderboard{ranked_by}", board, columns, _ranked_on(board) + _bound_note(board)
-    )
+    note = _ranked_on(board) + _bound_note(board) + _note_cut_board(board, head)
+    return make_table(f"Leaderboard{ranked_by}", board[:_MOST_RANKED], columns, note)
+
+
+def _note_cut_board(board: Sequence[LeaderboardRow], head: str) -> str:
+    if len(board) <= _MOST_RANKED:
+        return ""
+    return _describe_cut(f"the best {_MOST_RANKED}", count_noun(len(board), head))
 
 
 def _ranked_on(board: Sequence[LeaderboardRow]) -> str:
@@ -202,13 +219,18 @@ def _categories(board: Sequence[LeaderboardRow], ranked_by: str, head: str) -> T
             shorten(category), lambda row: format_number(row.categories[category], digits)
         )
 
-    rows = board if len(board[0].categories) > 1 else []
+    rows = board[:_MOST_RANKED] if len(board[0].categories) > 1 else []
     columns = [name_column("model", head), *map(column, board[0].categories)]
-    return make_table(f"Mean by category{ranked_by}", rows, columns)
+    note = _note_cut_board(board, head).removeprefix("; ")
+    return make_table(f"Mean by category{ranked_by}", rows, columns, note)
 
 
-def _differences(rows: Sequence[TaskPairwiseRow], ranked_by: str, head: str) -> Table:
+def _differences(rows: Sequence[TaskPairwiseRow], ranked_by: str, head: str, *, of: int) -> Table:
     digits = 3 if ranked_by else _POOLED_DIGITS
+    cut = ""
+    if len(rows) < of:
+        best = f"the {len(rows)} pairs of the best {_MOST_COMPARED} {head}s"
+        cut = _describe_cut(best, f"{of:,} pairs")
     return make_table(
         f"Differences{ranked_by}",
         rows,
@@ -218,7 +240,7 @@ def _differences(rows: Sequence[TaskPairwiseRow], ranked_by: str, head: str) -> 
             interval_column(digits, flag="+"),
             TableColumn("verdict", _verdict),
         ],
-        "paired by sample; an interval that includes zero is a tie",
+        "paired by sample; an interval that includes zero is a tie" + cut,
     )
 
 

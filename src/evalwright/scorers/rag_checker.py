@@ -8,9 +8,9 @@
         scores_to_compute: [faithfulness, hallucination]
 
 The judge model splits the target and the response into claims. It checks the claims of each against
-the text of the other and against every chunk that the model returned in `references`. Scores are
-proportions of claims or chunks; the `evalwright.scorers.rag.formulas` module documents the
-formulas. An undefined score is null. It is excluded from means, and the report counts it. Only
+the text of the other and against every chunk that the evaluated model returned in `references`.
+Scores are proportions of claims or chunks; the `evalwright.scorers.rag.formulas` module documents
+the formulas. An undefined score is null. It is excluded from means, and the report counts it. Only
 the checks that the requested scores need are sent to the judge. Claims and verdicts are stored, so
 requests that were already answered are not repeated when you add scores.
 """
@@ -81,7 +81,8 @@ class RagChecker(ScorerSpec):
     """Additional instructions for extracting claims."""
     mode: Mode = "all_claims"
     """Claims to include. `all_claims`: all claims. `required_only`: only the required claims, in
-    scores whose names start with `required_`. `required_and_optional`: both sets of scores."""
+    scores whose names start with `required_`. `required_and_optional`: the scores of both
+    other modes."""
     target_labels_column: ColumnName | None = None
     """Column with `REQUIRED` or `OPTIONAL` for each claim in `target_claims_column`. Default: the
     judge labels the claims. Labels are not used with `all_claims`."""

@@ -94,6 +94,7 @@ def project_connector(
                 parameters=options.parameters if name in evaluated else {},
                 environment=resolved.environment,
                 tell=tell,
+                keeps_bodies=True,
             ),
         )
 

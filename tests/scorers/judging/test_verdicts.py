@@ -309,7 +309,7 @@ def test_anything_else_is_a_failure_that_quotes_the_reply(
         verdict(fields, reply)
 
     message = str(caught.value)
-    assert message.startswith("the judge gave no verdict: ")
+    assert message.startswith(f"the judge gave no verdict (rule `{caught.value.rule}`): ")
     assert why in message
     assert reply.strip()[:400] in message
     assert len(message) < 700

@@ -80,6 +80,9 @@ def find_generator_warnings(document: Any) -> Iterator[Fault]:
     """A warning for every part in the earlier spelling, and for fields that do not fit."""
     if not isinstance(document, GeneratorDocument):
         return
+    if document.definition.data_source is not None:
+        detail = "`data_source` is the old name of `dataset`"
+        yield _deprecated_key(("definition", "data_source"), detail, "write `dataset`")
     for number, synthesizer in enumerate(document.definition.synthesizers):
         path = ("definition", "synthesizers", number)
         yield from _find_earlier_names(synthesizer, path)

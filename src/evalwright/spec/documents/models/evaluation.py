@@ -11,7 +11,7 @@
         num_samples: 200
 
 The old syntax has no `config_spec`. It names models and datasets directly and sets the number of
-samples itself. You can mix the two.
+samples itself. You can mix the old and the new syntax.
 """
 
 from collections.abc import Iterator
@@ -131,7 +131,7 @@ class EvaluationDocument(Component):
     tags: list[str] = Field(default_factory=list)
     """Tags for searching."""
     use_cases: AnyOrNames | None = None
-    """Intended users. Not used."""
+    """Intended use cases. Not used."""
     domains: AnyOrNames | None = None
     """Subject. Not used."""
     providers: AnyOrNames | None = None

@@ -310,7 +310,7 @@ class AdapterDocument(Component):
     process_output: Process | None = None
     """Builds the output from `body`, `status_code` and `model_info`."""
     task: MLTask | None = None
-    """Deprecated, has no effect: any model can use the adapter."""
+    """Deprecated; has no effect: any model can use the adapter."""
 
     def warnings(self) -> Iterator[Fault]:
         """What is deprecated."""
