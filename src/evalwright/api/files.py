@@ -47,7 +47,7 @@ def checks(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Checking]:
 def lint(path: str | Path) -> Linting:
     """Find valid but suspicious records in a task file. Iterate over the result for the findings.
 
-    If the file cannot be read to its end, the iteration ends with `Unreadable`.
+    If the file cannot be read to its end, the iteration raises `Unreadable`.
 
     >>> [finding.rule for finding in ew.lint("tasks.jsonl")]
     []

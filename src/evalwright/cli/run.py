@@ -149,7 +149,7 @@ def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
     `openai/gpt-4.1-mini` or `ollama/llama3.2`; recorded answers, such as `replay/outputs.jsonl`; or
     a scripted model that needs no key, such as `scripted/oracle`. Running the same command again
     resumes an unfinished run. Exits with status 0 on success, 1 if the task files are invalid or a
-    policy in the run file does not hold, 3 if some samples failed or a limit was reached, 130 if
+    policy in the run file fails, 3 if some samples failed or a limit was reached, 130 if
     interrupted.
     """
     paths = (*paths, *files)

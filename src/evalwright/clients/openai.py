@@ -31,7 +31,7 @@ trials share one request. The timeouts, with their defaults in seconds, are `con
 Keys set by a task, such as `response_format`, are sent together with the parameters and take
 precedence. Requests for embeddings go to `/embeddings` at the same address.
 
-If a reply is a refusal, filtered, empty or cut off before any text, the sample fails, and the
+If a reply is a refusal or is filtered, empty or cut off before any text, the sample fails, and the
 failure states the reason. In task documents, refusals and empty replies count as answers. A reply
 that is cut off after some text is an answer with the `finish` value `length`.
 """

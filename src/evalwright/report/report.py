@@ -173,7 +173,7 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
     ci_high: float | None
     interval: str | None
     n: int
-    """Number of samples that all models completed; `mean` is over these."""
+    """Number of samples that all models completed; `mean` is computed over these."""
     win_rate: float | None
     completed: int
     total: int
@@ -230,7 +230,7 @@ class ScaledRow(Struct, frozen=True, kw_only=True):
     fitted_on: int
     """Number of answers used for fitting; all answers to a sample are in the same half."""
     n: int
-    """Number of held-out answers; all values in this row are over these."""
+    """Number of held-out answers; all values in this row are computed over these."""
     temperature: float | None = None
     """The fitted temperature. A value above 1 means that the model was overconfident."""
     temperature_low: float | None = None
@@ -264,7 +264,7 @@ class CalibrationRow(Struct, frozen=True, kw_only=True):
     """The reliability diagram."""
     populated_bins: int
     covered: int
-    """Number of answers with a confidence; all values in this row are over these."""
+    """Number of answers with a confidence; all values in this row are computed over these."""
     n: int
     scaled: ScaledRow | None = None
     """With `--calibrate`: metrics on held-out answers, before and after temperature scaling."""
@@ -306,9 +306,9 @@ class FailureRow(Struct, frozen=True, kw_only=True):
     task: str = ""
     """The task whose metrics are missing, if the failure is not tied to individual samples."""
     scorer: str = ""
-    """The scorer whose metrics are missing; empty if it is all scorers of the task."""
+    """The scorer whose metrics are missing; empty if all scorers of the task are affected."""
     metric: str = ""
-    """The key of the missing metric; empty if it is all metrics of the scorer."""
+    """The key of the missing metric; empty if all metrics of the scorer are affected."""
 
 
 class LeftOutRow(Struct, frozen=True, kw_only=True):

@@ -41,7 +41,7 @@ class LabelerViaModel(JudgeSpec):
     sent."""
     valid_labels: list[Title] = Field(default_factory=list)
     """Labels that the model may assign. They must differ in more than quotation marks or a final
-    period. If two differ only in case, a reply must have the case of one of them. An empty list
+    period. If two differ only in case, a reply must match the case of one of them. An empty list
     allows any single-line label of at most 8 words."""
 
     @property

@@ -13,8 +13,8 @@
 
 The verdict is one of the labels, in upper or lower case. It can be the whole reply, the last line,
 a line such as `Verdict: correct`, or the `prediction` key of a JSON object. `verdict_position` and
-`verdict_pattern` say that it is elsewhere. Any other reply makes the sample fail, and the error
-message names the rule and quotes the reply. The guide to judges has the exact rules.
+`verdict_pattern` can specify a different place. Any other reply makes the sample fail, and the
+error message names the rule and quotes the reply. The guide to judges has the exact rules.
 """
 
 from functools import cached_property
@@ -43,7 +43,7 @@ class ModelAsAJudgeClassifier(JudgeSpec):
     type: Literal["model_as_a_judge_classifier"]
     correct_labels: LabelList
     """Labels for a correct answer. All labels must differ in more than quotation marks or a final
-    period. If two differ only in case, a reply must have the case of one of them."""
+    period. If two differ only in case, a reply must match the case of one of them."""
     incorrect_labels: LabelList
     """Labels for an incorrect answer. If the reply is in neither list, the sample fails."""
 

@@ -81,8 +81,8 @@ class RagChecker(ScorerSpec):
     """Additional instructions for extracting claims."""
     mode: Mode = "all_claims"
     """Claims to include. `all_claims`: all claims. `required_only`: only the required claims, in
-    scores whose names start with `required_`. `required_and_optional`: the scores of both
-    other modes."""
+    scores whose names start with `required_`. `required_and_optional`: the scores of the
+    other two modes."""
     target_labels_column: ColumnName | None = None
     """Column with `REQUIRED` or `OPTIONAL` for each claim in `target_claims_column`. Default: the
     judge labels the claims. Labels are not used with `all_claims`."""

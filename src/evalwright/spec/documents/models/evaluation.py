@@ -59,8 +59,8 @@ class TaskSpecification(Component):
     repeatability: RepeatabilityConfig | None = None
     """Runs the specification several times and reports how well the runs agree."""
     task_result_log_path: Title | None = None
-    """Path of a result log, relative to this document. The result is read from the log instead of
-    running the specification, so the project needs neither the task nor a model."""
+    """Path of a result log, relative to this document. The result is read from the log, and the
+    specification is not run, so the project needs neither the task nor a model."""
 
 
 class RepeatedInput(Component):

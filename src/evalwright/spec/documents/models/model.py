@@ -292,7 +292,8 @@ class Process(Component):
 class AdapterDocument(Component):
     """Translates between a solver and an endpoint with its own request format.
 
-    If `process_input` or `process_output` is omitted, that direction is left unchanged.
+    If `process_input` or `process_output` is omitted, data in that direction is passed on
+    unchanged.
     """
 
     key: ReferencedKey
