@@ -8,7 +8,15 @@ import pytest
 from msgspec import structs
 
 from evalwright.errors import StoreError, Unreadable
-from evalwright.store.connection import Migration, Schema, check_version, migrate
+from evalwright.store.bodies import pack
+from evalwright.store.connection import (
+    Access,
+    Migration,
+    Schema,
+    check_version,
+    create_database,
+    migrate,
+)
 from evalwright.store.sqlite import SqliteStore
 from evalwright.store.tables import STORE_SCHEMA
 from evalwright.types import Row, Run
@@ -159,8 +167,9 @@ def test_a_migration_that_fails_leaves_the_old_version_whole(path: Path) -> None
 
 
 def test_a_store_that_fails_to_be_made_can_be_made_later(path: Path) -> None:
-    with closing(connect(path)) as connection, pytest.raises(ValueError, match="a mistake"):
-        migrate(connection, path, extended(breaking))
+    with pytest.raises(ValueError, match="a mistake"):
+        create_database(path, extended(breaking), Access(wait_s=1))
+    assert list(path.parent.iterdir()) == []
 
     a_store(path)
 
@@ -236,7 +245,13 @@ def test_a_store_that_another_makes_meanwhile_is_not_taken_for_foreign(
     def meanwhile(statement: str) -> None:
         if moment in statement:
             connection.set_trace_callback(None)
-            a_store(path)
+            with closing(connect(path)) as other:
+                migrate(other, path, STORE_SCHEMA)
+                other.execute(
+                    "INSERT INTO runs VALUES"
+                    " (1, 'old', 'then', 'then', 'finished', 'plan', NULL, ?)",
+                    (pack({}),),
+                )
 
     connection.set_trace_callback(meanwhile)
 

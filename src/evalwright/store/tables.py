@@ -213,14 +213,35 @@ class Names(dict[int, str]):
 def build_row(task: str, names: Names, row: Sequence[Any]) -> Row:
     """A `Row` of what `ROW_COLUMNS` brought."""
     ordinal, trial, model, sample_id, group, stage, kind, score, correct, *rest = row
+    _require_numbers(ordinal, trial, score, *rest)
     names_of_row = (task, decode_text(model), decode_text(sample_id))
     is_correct = None if correct is None else correct == 1
     return Row(*names_of_row, ordinal, trial, names[group], stage, kind, score, is_correct, *rest)
 
 
+def _require_numbers(  # noqa: PLR0913, PLR0917 - the columns of a row
+    ordinal: Any,
+    trial: Any,
+    score: Any,
+    confidence: Any,
+    nll: Any,
+    nll_tokens: Any,
+    finish: Any,  # noqa: ARG001 - a text
+    requests: Any,
+    prompt_tokens: Any,
+    completion_tokens: Any,
+    cost: Any,
+    latency_s: Any,
+) -> None:
+    """Fail if a number is a text, which SQLite allows: the cheapest way is to add them up."""
+    ordinal + trial + nll_tokens + requests + prompt_tokens + completion_tokens + latency_s
+    (score or 0.0) + (confidence or 0.0) + (nll or 0.0) + (cost or 0.0)
+
+
 def build_outcome(task: str, names: Names, row: Sequence[Any]) -> Outcome:
     """An `Outcome` of what `OUTCOME_COLUMNS` brought."""
     ordinal, trial, model, sample_id, group, packed = row
+    ordinal + trial  # fails if one is a text
     body = unpack(packed, Body)
     return Outcome(
         task=task,
