@@ -168,9 +168,8 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 
 
 COMMON = {
-    *("empty", "cut in a page", "text", "log is cut", "log is lost", "store is lost, log is not"),
-    *("a pipe", "no outcomes", "bodies are noise", "manifests are noise", "ordinals are text"),
-    *("scores are text", "version is lost", "noise 1"),
+    *("cut in a page", "text", "log is cut", "store is lost, log is not", "a pipe", "no outcomes"),
+    *("bodies are noise", "manifests are noise", "scores are text", "noise 1"),
 }
 """The other damages are checked with the slow tests."""
 
@@ -187,7 +186,7 @@ def test_no_command_crashes_on_a_damaged_store(
 ) -> None:
     monkeypatch.setattr(files, "_CLOSING_S", 0.02)
     wrong = []
-    for number, command in enumerate(COMMANDS):
+    for number, command in enumerate(name for name in COMMANDS if name != "doctor"):
         folder = tmp_path / str(number)
         shutil.copytree(whole, folder)
         DAMAGES[damage](folder / "runs.db")

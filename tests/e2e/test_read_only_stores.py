@@ -117,7 +117,7 @@ READ_ONLY: dict[str, tuple[Callable[[Path], object], int, int]] = {
 
 @pytest.mark.parametrize("case", READ_ONLY)
 def test_a_read_only_store_can_be_read_and_is_not_changed(
-    folder: Path, expected: list[tuple[int, str]], case: str
+    folder: Path, expected: list[tuple[int, str]], monkeypatch: pytest.MonkeyPatch, case: str
 ) -> None:
     prepare, folder_mode, file_mode = READ_ONLY[case]
     prepare(folder / "runs.db")
@@ -125,7 +125,10 @@ def test_a_read_only_store_can_be_read_and_is_not_changed(
         file.chmod(file_mode)
     folder.chmod(folder_mode)
     before = (folder / "runs.db").read_bytes()
-    temporary = set(Path(tempfile.gettempdir()).glob("evalwright-*"))
+    temporary = folder.parent / "temporary"
+    temporary.mkdir()
+    temporary.chmod(0o777)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
 
     with as_nobody():
         found = read_all(folder)
@@ -137,7 +140,7 @@ def test_a_read_only_store_can_be_read_and_is_not_changed(
     ] * len(WRITING)
     assert [result.stderr for result in refused if "Traceback" in result.stderr] == []
     assert (folder / "runs.db").read_bytes() == before
-    assert set(Path(tempfile.gettempdir()).glob("evalwright-*")) == temporary
+    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.parametrize("is_folded", [True, False])

@@ -12,7 +12,7 @@ The body of an outcome is the truth; its scalars are a copy, for asking.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from itertools import count
@@ -41,6 +41,7 @@ from evalwright.store.connection import (
     prepare_reading,
 )
 from evalwright.store.files import check_files
+from evalwright.store.membership import SqliteMembership, drop_claims
 from evalwright.store.scalars import (
     RunLabels,
     current_time,
@@ -129,17 +130,29 @@ class SqliteStore:
         self._is_folded = False
         self._unfolded: set[int | None] = set()  # hashes of what we appended since
         self._names = Names(self._reader)
+        self._shared: set[int] = set()  # runs whose jobs are claimed
 
-    def begin(self, run: Run) -> None:
-        """Add a run; its id must be new."""
+    def begin(self, run: Run, *, seen: Collection[str] | None = None) -> Run:
+        """Add a run, whose id must be new; or return one of the same plan that is not in `seen`."""
         manifest = pack(run.manifest)
         with self._writer.transaction() as file:
+            same = file.execute(f"{_RUN} WHERE plan_key = ?", (run.plan_key,)).fetchall()
+            for row in same if seen is not None else []:
+                if (other := _build_run(*row)).id not in (seen or ()):
+                    return other
             if file.execute("SELECT 1 FROM runs WHERE id = ?", (run.id,)).fetchall():
                 raise StoreError(f"{show_path(self._path)}: run `{run.id}` already exists")
             file.execute(
                 "INSERT INTO runs VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
                 (run.id, run.created, run.updated, run.status, run.plan_key, run.parent, manifest),
             )
+        self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")  # even without its log, it is there
+        return run
+
+    def join(self, run_id: str) -> SqliteMembership:
+        """Begin to work on a run, in which other processes may work too."""
+        run = _run_number(self._writer, run_id)
+        return SqliteMembership(self._writer, self._reader, run, on_share=self._shared.add)
 
     def update(
         self, run_id: str, *, status: RunStatus | None = None, manifest: Manifest | None = None
@@ -188,6 +201,8 @@ class SqliteStore:
             file.executemany("INSERT INTO bodies VALUES (?, ?)", enumerate(bodies, first))
             scores = list(_score_rows(newest, first, numbers))
             file.executemany("INSERT INTO scores VALUES (?, ?, ?, ?, ?)", scores)
+            if run in self._shared:
+                drop_claims(file, run, [(o.task, o.model, o.ordinal, o.trial) for o in newest])
             self._unfolded.update(hash_key(outcome.solve_key) for outcome in newest)
             self._unfolded.update(row[-1] for row in scores)
         self._numbers = numbers
@@ -315,6 +330,8 @@ class SqliteStore:
             self._sweep(run)
         with self._writer.transaction() as file:
             file.execute("DELETE FROM keys WHERE outcome NOT IN (SELECT number FROM outcomes)")
+            for table in ("owners", "claims"):
+                file.execute(f"DELETE FROM {table} WHERE run NOT IN (SELECT number FROM runs)")  # noqa: S608
         if self._writer.execute("PRAGMA freelist_count") != [(0,)]:
             self._writer.execute("VACUUM")
         self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -374,7 +391,7 @@ def _prepare(path: Path, access: Access, *, create: bool) -> None:
     if check_files(path):
         return
     if not create:
-        raise Unreadable(f"{show_path(path)}: no such file")
+        raise Unreadable(f"{show_path(path)}: no such file") from FileNotFoundError(path)
     create_database(path, STORE_SCHEMA, access)
 
 
