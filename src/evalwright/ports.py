@@ -301,12 +301,13 @@ class Store(Memory, Protocol):
     def rows(self, run_id: str) -> Iterator[Row]:
         """Yield the scalars of each outcome, by task, ordinal, trial and model."""
 
-    def outcomes(
+    def outcomes(  # noqa: PLR0913 - one keyword per filter
         self,
         run_id: str,
         *,
         task: str | None = None,
         model: str | None = None,
+        sample_id: str | None = None,
         failed: bool | None = None,
         offset: int = 0,
         limit: int | None = None,

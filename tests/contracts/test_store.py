@@ -682,6 +682,25 @@ def test_a_page_is_a_slice(store: Store, *, only_failed: bool | None, model: str
         assert list(page) == wanted[offset : None if limit is None else offset + limit]
 
 
+@pytest.mark.parametrize("only_failed", [None, True, False])
+@pytest.mark.parametrize("sample_id", ["sum-10", "sum-2", "nobody"])
+def test_the_outcomes_of_a_sample(
+    store: Store, *, only_failed: bool | None, sample_id: str
+) -> None:
+    begun(store, "a", "other")
+    store.append("a", mixed())
+    store.append("other", mixed())
+    wanted = [
+        one
+        for one in in_order(mixed())
+        if only_failed in {None, one.failure is not None} and one.sample_id == sample_id
+    ]
+
+    assert list(store.outcomes("a", failed=only_failed, sample_id=sample_id)) == wanted
+    page = store.outcomes("a", failed=only_failed, sample_id=sample_id, offset=3, limit=5)
+    assert list(page) == wanted[3:8]
+
+
 def test_outcomes_are_counted(store: Store) -> None:
     begun(store, "a")
 

@@ -114,12 +114,13 @@ class MemoryStore:
         """The scalars of each outcome, by task, ordinal, trial and model."""
         return map(row_of, self._sort_outcomes(run_id))
 
-    def outcomes(
+    def outcomes(  # noqa: PLR0913 - one keyword per filter
         self,
         run_id: str,
         *,
         task: str | None = None,
         model: str | None = None,
+        sample_id: str | None = None,
         failed: bool | None = None,
         offset: int = 0,
         limit: int | None = None,
@@ -131,6 +132,7 @@ class MemoryStore:
             if failed in {None, outcome.failure is not None}
             and task in {None, outcome.task}
             and model in {None, outcome.model}
+            and sample_id in {None, outcome.sample_id}
         )
         return islice(wanted, offset, None if limit is None else offset + limit)
 

@@ -282,27 +282,34 @@ class SqliteStore:
             for row in piece
         )
 
-    def outcomes(
+    def outcomes(  # noqa: PLR0913 - one keyword per filter
         self,
         run_id: str,
         *,
         task: str | None = None,
         model: str | None = None,
+        sample_id: str | None = None,
         failed: bool | None = None,
         offset: int = 0,
         limit: int | None = None,
     ) -> Iterator[Outcome]:
         """The outcomes themselves, in the order of `rows`: all, or a page of some."""
-        wanted = ""
+        wanted, parameters = "", []
         if failed is not None:
-            wanted = f"AND o.failure_stage IS {'NOT' if failed else ''} NULL"
+            wanted += f" AND o.failure_stage IS {'NOT' if failed else ''} NULL"
+        if model is not None:
+            wanted += _OF_MODEL
+            parameters.append(encode_text(model))
+        if sample_id is not None:  # without an index: a scan of the scalars is fast enough
+            wanted += " AND o.sample_id = ?"
+            parameters.append(encode_text(sample_id))
         query = Query(
             run=_run_number(self._reader, run_id),
             columns=OUTCOME_COLUMNS,
             task=None if task is None else encode_text(task),
             join="CROSS JOIN bodies AS b ON b.outcome = o.number",
-            wanted=wanted + (_OF_MODEL if model is not None else ""),
-            parameters=() if model is None else (encode_text(model),),
+            wanted=wanted,
+            parameters=tuple(parameters),
             piece=_BODIES_AT_ONCE,
         )
         pieces = read_pieces(self._reader, query, offset=offset, limit=limit)

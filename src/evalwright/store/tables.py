@@ -239,9 +239,11 @@ def build_row(task: str, names: Names, row: Sequence[Any]) -> Row:
         (score or 0) + (sure or 0) + (nll or 0) + (cost or 0) + latency_s + nll_tokens
         + requests + prompt_tokens + completion_tokens + ordinal + trial
     )  # fmt: skip
-    names_of_row = (task, decode_text(model), decode_text(sample_id))
+    if model.__class__ is not str or sample_id.__class__ is not str:  # rarely
+        model, sample_id = decode_text(model), decode_text(sample_id)
     is_correct = None if correct is None else correct == 1
-    return Row(*names_of_row, ordinal, trial, names[group], stage, kind, score, is_correct, *rest)
+    about = task, model, sample_id, ordinal, trial, names[group], stage, kind
+    return Row(*about, score, is_correct, *rest)
 
 
 def build_outcome(task: str, names: Names, row: Sequence[Any]) -> Outcome:
