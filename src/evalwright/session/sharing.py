@@ -42,7 +42,7 @@ class SharedRun:
         self._tell, self._on_done = tell, on_done
         self._has_told = self._has_skipped = False
         self._in_flight: dict[JobId, None] = {}
-        self._is_shared = membership.is_shared
+        self._is_shared = self._has_acknowledged = membership.is_shared
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="sharing", daemon=True)
         self._thread.start()
@@ -130,14 +130,15 @@ class SharedRun:
     def _poll(self) -> None:
         while not self._ended.wait(POLL_S):
             with suppress(EvalwrightError):  # the next commit has the same error
-                if self._is_shared:
+                if self._has_acknowledged:
                     self._membership.renew(list(self._in_flight))
-                elif self._membership.has_others():
+                elif self._is_shared or self._membership.has_others():
                     self._share()
 
     def _share(self) -> None:
         self._is_shared = True
         self._membership.share(list(self._in_flight))
+        self._has_acknowledged = True  # not if the store was locked: then it is tried again
 
 
 async def _sleep_while(holds: Callable[[], bool]) -> None:
