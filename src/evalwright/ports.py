@@ -207,7 +207,7 @@ JobId = tuple[str, str, int, int]
 """Task, model, ordinal and trial: identifies a job, and its outcome, in a run."""
 
 
-class Claim(Struct, frozen=True):
+class JobClaim(Struct, frozen=True):
     """What became of a request for a job."""
 
     state: Literal["mine", "theirs", "done"]
@@ -237,7 +237,7 @@ class Membership(Protocol):
     def is_ready(self) -> bool:
         """Whether every other process claims its jobs."""
 
-    def claim(self, jobs: Sequence[JobId]) -> list[Claim]:
+    def claim(self, jobs: Sequence[JobId]) -> list[JobClaim]:
         """Claim jobs."""
 
     def others_claim(self) -> bool:

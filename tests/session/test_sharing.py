@@ -7,7 +7,7 @@ from tests.living import wait_until
 from evalwright.engine.resume import FinishedJobs
 from evalwright.errors import StoreError
 from evalwright.plan.plan import Job
-from evalwright.ports import Claim, JobId
+from evalwright.ports import JobClaim, JobId
 from evalwright.session import sharing
 from evalwright.session.sharing import SharedRun
 from evalwright.store.memory import SoleMembership
@@ -21,7 +21,7 @@ class ScriptedMembership(SoleMembership):
         super().__init__(0)
         self.is_shared = is_shared
         self.others = is_shared
-        self.theirs: dict[int, Claim] = {}
+        self.theirs: dict[int, JobClaim] = {}
         """Claims of others, by ordinal."""
         self.shared: list[list[JobId]] = []
         self.locked = 0
@@ -36,8 +36,8 @@ class ScriptedMembership(SoleMembership):
             self.locked -= 1
             raise StoreError("locked")
 
-    def claim(self, jobs: Sequence[JobId]) -> list[Claim]:
-        return [self.theirs.get(job[2], Claim(state="mine")) for job in jobs]
+    def claim(self, jobs: Sequence[JobId]) -> list[JobClaim]:
+        return [self.theirs.get(job[2], JobClaim(state="mine")) for job in jobs]
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +93,7 @@ def test_when_another_joins_jobs_in_flight_are_claimed_and_the_rest_one_by_one()
     assert [next(jobs), next(jobs), next(jobs)] == [0, 1, 2]
     run.shared.note_stored([Outcome(task="t", model="m", sample_id="1", ordinal=1)])
 
-    membership.theirs = {4: Claim(state="theirs")}
+    membership.theirs = {4: JobClaim(state="theirs")}
     membership.others = True
     wait_until(lambda: bool(membership.shared))
 
@@ -120,15 +120,15 @@ def test_jobs_of_others_are_taken_over_if_they_come_to_nothing() -> None:
     run = Run(membership)
     used = Usage(1, 2, 3, 0.5)
     membership.theirs = {
-        2: Claim(state="theirs"),
-        4: Claim(state="theirs"),
-        6: Claim(state="done", usage=used),
+        2: JobClaim(state="theirs"),
+        4: JobClaim(state="theirs"),
+        6: JobClaim(state="done", usage=used),
     }
     assert list(run.hand_out()) == [0, 1, 3, 5, 7, 8, 9]
     assert run.used == [used]
 
     assert run.wait_for_others()
-    membership.theirs = {2: Claim(state="done")}
+    membership.theirs = {2: JobClaim(state="done")}
 
     assert list(run.hand_out()) == [4]
     assert run.used == [used, NOTHING]

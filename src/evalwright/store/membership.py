@@ -24,7 +24,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from evalwright.ports import Claim, JobId
+from evalwright.ports import JobClaim, JobId
 from evalwright.store.connection import SqliteConnection
 from evalwright.store.liveness import ProcessIdentity, identify_process, is_gone
 from evalwright.store.tables import encode_text
@@ -115,7 +115,7 @@ class SqliteMembership:
         self._look()
         return all(shares for *_, shares in self._reader.execute(_OTHERS, self._which))
 
-    def claim(self, jobs: Sequence[JobId]) -> list[Claim]:
+    def claim(self, jobs: Sequence[JobId]) -> list[JobClaim]:
         """Claim jobs, in one transaction."""
         with self._writer.transaction() as file:
             return [self._claim(file, job) for job in jobs]
@@ -157,17 +157,17 @@ class SqliteMembership:
     def _which(self) -> tuple[int, int]:
         return self._run, self._number
 
-    def _claim(self, file: sqlite3.Connection, job: JobId) -> Claim:
+    def _claim(self, file: sqlite3.Connection, job: JobId) -> JobClaim:
         key = _claim_key(self._run, job)
         _, task, ordinal, trial, model = key
         done = file.execute(_DONE, (self._run, task, ordinal, trial, model, self._since)).fetchall()
         if done:
-            return Claim(state="done", usage=Usage(*done[0]))
+            return JobClaim(state="done", usage=Usage(*done[0]))
         sql = "INSERT OR IGNORE INTO claims VALUES (?, ?, ?, ?, ?, ?)"
         if file.execute(sql, (*key, self._number)).rowcount:
-            return Claim(state="mine")
+            return JobClaim(state="mine")
         ((owner,),) = file.execute(_OWNER, key).fetchall()
-        return Claim(state="mine" if owner == self._number else "theirs")
+        return JobClaim(state="mine" if owner == self._number else "theirs")
 
     def _read_others(
         self, file: sqlite3.Connection | SqliteConnection

@@ -9,7 +9,7 @@ from typing import TypeVar
 from msgspec import convert, structs
 
 from evalwright.errors import StoreError
-from evalwright.ports import Claim, JobId, Manifest
+from evalwright.ports import JobClaim, JobId, Manifest
 from evalwright.store.scalars import (
     RunLabels,
     current_time,
@@ -196,9 +196,9 @@ class SoleMembership:
         """There is nobody to wait for."""
         return True
 
-    def claim(self, jobs: Sequence[JobId]) -> list[Claim]:
+    def claim(self, jobs: Sequence[JobId]) -> list[JobClaim]:
         """Claim jobs, which nobody else has."""
-        return [Claim(state="mine") for _ in jobs]
+        return [JobClaim(state="mine") for _ in jobs]
 
     def others_claim(self) -> bool:
         """There are no others."""
