@@ -1,9 +1,9 @@
 """What there is to look at: runs, a run, its samples, component types, providers of models."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from importlib import import_module
-from itertools import groupby
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -23,7 +23,7 @@ from evalwright.report.moved import has_changed, pair_outcomes
 from evalwright.report.report import is_wrong
 from evalwright.report.runs import ListedRun, ShownRun
 from evalwright.session.stores import open_store
-from evalwright.types import Outcome, Row, Run
+from evalwright.types import Outcome, Run
 
 _MOST_SUGGESTED_FROM = 10_000
 _MOST_CATEGORIES_NAMED = 10
@@ -240,19 +240,11 @@ def _unknown_category(run: Run, name: str, known: list[str]) -> UnknownName:
 
 
 def _of_sample(store: Store, run: Run, sample_id: str) -> Iterator[Outcome]:
-    """Found by the scalars, so that no body is decoded but its own."""
-    places = _places(store.rows(run.id), sample_id)
-    if not places:
+    outcomes = store.outcomes(run.id, sample_id=sample_id)
+    first = next(outcomes, None)
+    if first is None:
         raise _unknown_sample(store, run, sample_id)
-    for _, neighbours in groupby(enumerate(places), lambda pair: pair[1] - pair[0]):
-        together = [place for _, place in neighbours]
-        for outcome in store.outcomes(run.id, offset=together[0], limit=len(together)):
-            if outcome.sample_id == sample_id:  # the run may have grown since
-                yield outcome
-
-
-def _places(rows: Iterable[Row], sample_id: str) -> list[int]:
-    return [place for place, row in enumerate(rows) if row.sample_id == sample_id]
+    return chain([first], outcomes)
 
 
 def _unknown_sample(store: Store, run: Run, sample_id: str) -> UnknownName:
