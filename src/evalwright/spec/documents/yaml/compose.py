@@ -335,7 +335,7 @@ class _Composer:
     def _resolve_alias(self, event: Any, path: FieldPath) -> ComposedValue:
         place = self._place(event)
         if event.anchor not in self._anchors:
-            known = nearest(event.anchor, list(self._anchors))
+            known = nearest(event.anchor, self._anchors)
             hint = f"did you mean `*{known}`?" if known else "an anchor is set with `&` before"
             mistake = Mistake("unknown_alias", f"no anchor is called `{event.anchor}`", hint)
         elif (value := self._anchors[event.anchor]) is None:
