@@ -12,6 +12,7 @@ run in one transaction, so a file is never between two versions.
 
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -148,6 +149,7 @@ class SqliteConnection:
     def __init__(self, path: Path, schema: Schema, *, wait_s: float, durable: bool = False) -> None:
         self._path = path
         self._lock = Lock()
+        _refuse_special_file(path)
         with _explain_errors(path), ExitStack() as cleanup:
             # Statements begin and end transactions themselves; threads are kept apart by the lock.
             self._sqlite = sqlite3.connect(
@@ -176,6 +178,18 @@ class SqliteConnection:
         """The last connection of all processes folds the WAL into the file."""
         with self._lock:
             self._sqlite.close()
+
+
+def _refuse_special_file(path: Path) -> None:
+    """Raise `Unreadable` for a device or a pipe: SQLite would write a journal beside it."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:  # SQLite says why
+        return
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        kind = "a pipe" if stat.S_ISFIFO(mode) else "a device"
+        hint = "is `--store` what you meant? `memory:` is a store that is not kept"
+        raise Unreadable(f"{show_path(path)}: {kind}, not a file", hint=hint)
 
 
 @contextmanager
