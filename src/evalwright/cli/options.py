@@ -124,11 +124,31 @@ issue_format_options = combine(
     ),
     click.option("--json", "as_json", is_flag=True, help="Same as --format json."),
 )
-env_option = click.option(
-    "--env",
-    multiple=True,
-    metavar="FILE",
-    help="File with variables for `$NAME` in documents; overrides the environment and .env.",
+
+
+def _allow_includes(context: click.Context, _: click.Parameter, folders: tuple[str, ...]) -> None:
+    from evalwright.spec.documents.yaml.text_files import allow_includes_below
+
+    if folders:
+        context.with_resource(allow_includes_below(folders))
+
+
+env_option = combine(
+    click.option(
+        "--env",
+        multiple=True,
+        metavar="FILE",
+        help="File with variables for `$NAME` in documents; overrides the environment and .env.",
+    ),
+    click.option(
+        "--include-root",
+        multiple=True,
+        metavar="DIR",
+        type=click.Path(exists=True, file_okay=False),
+        expose_value=False,
+        callback=_allow_includes,
+        help="Folder outside the project from which documents may include files; repeatable.",
+    ),
 )
 project_option = click.option(
     "--project",

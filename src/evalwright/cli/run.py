@@ -15,8 +15,8 @@ from evalwright.vocabulary import MAX_SAMPLES
 
 SECTIONS = {
     "What to run": (
-        *("files", "project", "evaluation", "settings", "config", "env", "limit", "trials"),
-        *("allow_bad_tasks", "fresh", "retry_failed"),
+        *("files", "project", "evaluation", "settings", "config", "env", "include_root"),
+        *("limit", "trials", "allow_bad_tasks", "fresh", "retry_failed"),
     ),
     "Models": ("models", "parameters", "mcq", "confidence"),
     "Limits and cost": (

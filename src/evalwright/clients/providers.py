@@ -16,6 +16,7 @@ from msgspec import Struct, structs
 from yarl import URL
 
 from evalwright.errors import UnknownName, UsageError
+from evalwright.lines import refuse_nul
 from evalwright.nearest import suggest
 
 
@@ -134,6 +135,7 @@ def locate_document(url: str, key: str, environment: Mapping[str, str]) -> Addre
 
 def _parse_url(text: str) -> URL | None:
     try:
+        refuse_nul(text)
         url = URL(text)
     except ValueError:
         return None

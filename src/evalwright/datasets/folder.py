@@ -26,7 +26,7 @@ from pydantic import field_validator
 
 from evalwright.components import Location
 from evalwright.datasets.json_files import to_json
-from evalwright.datasets.reading import Reader
+from evalwright.datasets.reading import Reader, identify_file
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import BadDataset, Unreadable
 from evalwright.lines import show_path
@@ -80,6 +80,7 @@ class _FolderRows:
 
 def read_bytes(path: Path, *, most: int = MAX_LINE_BYTES, hint: str = "") -> bytes:
     """Return the content of a file; `BadDataset` if it has more than `most` bytes."""
+    identify_file(path)  # to open a named pipe waits
     try:
         with path.open("rb") as file:
             content = file.read(most + 1)

@@ -22,6 +22,7 @@ from pydantic import field_validator
 from evalwright.datasets.reading import FileRows, Reader, format_of, open_atomically
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import Unreadable
+from evalwright.lines import refuse_nul
 
 MOST_BYTES = 8 * 1024**3
 SILENCE_S = 30.0
@@ -48,6 +49,7 @@ class Url(SourceSpec):
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             got = show_address(address)
             raise ValueError(f"expected a URL with http:// or https://, got `{got}`")
+        refuse_nul(address)
         if parts.username is not None or parts.password is not None:
             raise ValueError("expected a URL without a user name and password")
         format_of(_file_name(address))

@@ -31,7 +31,7 @@ from evalwright.components import Hidden
 from evalwright.datasets.reading import FileRows, Reader, open_atomically
 from evalwright.datasets.url import show_address
 from evalwright.errors import BadDataset, Unreadable
-from evalwright.lines import show_path
+from evalwright.lines import refuse_nul, show_path
 from evalwright.secrets import Redactor, Secret
 from evalwright.vocabulary import MAX_LINE_BYTES
 
@@ -225,6 +225,7 @@ def check_address(address: str, *, field: str) -> str:
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         got = show_address(address)
         raise ValueError(f"expected an address with http:// or https:// as `{field}`, got `{got}`")
+    refuse_nul(address)
     if parts.username is not None or parts.password is not None:
         raise ValueError(f"expected an address without a user name and password as `{field}`")
     return address.rstrip("/")

@@ -29,6 +29,7 @@ from evalwright.projects.lookup import (
 from evalwright.spec.documents.models.model import ProviderModel
 from evalwright.spec.documents.project import Project, read_project
 from evalwright.spec.documents.resolve.entities import Entity
+from evalwright.spec.documents.resolve.layout import find_include_root
 from evalwright.spec.documents.yaml.reader import YamlDocument, read_document
 
 EntityStatus = Literal["created", "updated", "unchanged"]
@@ -138,7 +139,8 @@ def _read_valid(
         )
     entities = entities_of_kind(project, kind).values()
     entity = next(entity for entity in entities if Path(entity.file).samefile(file))
-    return read_document(file, environment=environment), entity
+    root = find_include_root(Path(file))
+    return read_document(file, environment=environment, root=root), entity
 
 
 def _refuse_duplicate_keys(entities: Sequence[Entity]) -> None:

@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from evalwright.errors import InvalidTask, Unreadable
-from evalwright.lines import read_batches, read_lines
+from evalwright.lines import BadLine, read_batches, read_lines
 from evalwright.spec.records.explain import (
     NOT_READ,
     BrokenRule,
@@ -203,6 +203,8 @@ def _decode_batch(batch: list[bytes]) -> list[TaskSpec | None]:
 
 
 def _try_decode(line: bytes) -> TaskSpec | None:
+    if not line:  # a blank line costs little: a file may have millions
+        return None
     try:
         return _decode(line)
     except _REFUSALS:
@@ -211,6 +213,8 @@ def _try_decode(line: bytes) -> TaskSpec | None:
 
 def _decode_slowly(number: int, line: bytes) -> TaskSpec | Issue | None:
     """Return the issue of a line that the fast path rejected, or its record if it is valid."""
+    if not line and not isinstance(line, BadLine):
+        return None
     issue = explain(number, line)
     if issue is not None or not line.strip():
         return issue

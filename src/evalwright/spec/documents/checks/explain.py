@@ -34,6 +34,8 @@ from evalwright.spec.documents.yaml.problems import (
 )
 
 _LONGEST_SHOWN = 80
+_MOST_EXPLAINED = 1000
+"""Maximum number of mistakes in a document that are reported."""
 _LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
 _QUOTED_NAME = re.compile(r"'([^']*)'")
 _TYPE_ENDINGS = ("_type", "_parsing", "_from_float", "none_required")
@@ -165,7 +167,7 @@ def _has(value: Any, step: str | int) -> bool:
 def explain_validation_error(error: ValidationError, top: Any, data: Any) -> list[Fault]:
     """Return every mistake, at its path; `top` is the expected class of the data."""
     faults: dict[FieldPath, list[Fault]] = {}
-    for details in error.errors(include_url=False):
+    for details in error.errors(include_url=False)[:_MOST_EXPLAINED]:
         fault = _explain(details, _find_spot(details["loc"], top, data))
         faults.setdefault(fault.path, []).append(fault)
     return _drop_echoes([_merge_faults(several) for several in faults.values()])

@@ -34,6 +34,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from evalwright.components import Component, Hidden, ReferencedKey, Snippet, provider_key
+from evalwright.lines import refuse_nul
 from evalwright.nearest import nearest
 from evalwright.registry import BUILT_IN, find_failure, names
 from evalwright.secrets import Secret
@@ -139,6 +140,7 @@ class CustomConnection(Component):
             parts = urlsplit("")
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise ValueError("expected a URL that begins with http:// or https://")
+        refuse_nul(value)
         if "@" in parts.netloc:
             raise ValueError("expected a URL without a user name and password: use `api_key`")
         return value

@@ -30,6 +30,7 @@ from evalwright.spec.documents.resolve.layout import (
     ProjectFile,
     describe_server_document,
     detect_kind,
+    find_include_root,
     find_project_root,
     list_named_files,
     list_outer_models,
@@ -196,7 +197,8 @@ def _read_files(path: Path, root: Path, environment: Mapping[str, str]) -> list[
 def _read_file(
     file: ProjectFile, environment: Mapping[str, str], composed: ComposedFiles, *, main: bool
 ) -> _ReadFile:
-    document = read_document(file.path, environment=environment, composed=composed)
+    root = find_include_root(file.path)
+    document = read_document(file.path, environment=environment, root=root, composed=composed)
     kind = detect_kind(document.data, file.folder)
     if kind == "policy" and file.path.name in RUN_FILES:
         kind = "run"  # one that has nothing else in it
