@@ -6,7 +6,7 @@ signature ever grows. Every port has a fake or a plain adapter in `src/`, never 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct, structs
@@ -73,6 +73,9 @@ class Sandbox(Protocol):
 
     only_verified: bool
     """Whether a verdict that is not verified raises `Unverified`."""
+
+    packages: Collection[str]
+    """Packages that programs can import in addition to the standard library."""
 
     async def judge(self, program: Program) -> Execution:
         """Run the candidate and its targets; raise ValueError if a target does not compile."""
