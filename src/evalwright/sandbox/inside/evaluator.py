@@ -165,6 +165,7 @@ class TargetNames(dict[str, object]):
                     self._kinds[name] = kind
         self._mirrors: dict[str, Any] = {}
         self._sent: dict[str, str] = {}
+        self["__builtins__"] = _Builtins(self)
         link.before_request = self._send_changes
 
     def __missing__(self, name: str) -> object:
@@ -266,6 +267,20 @@ class TargetNames(dict[str, object]):
             if now != self._sent[name]:
                 self._sent[name] = now
                 self._link.ask("put", name, mirror)
+
+
+class _Builtins(dict[str, object]):
+    """Python's builtins and, where a class body asks, the names of the program.
+
+    The body of a class looks into globals without `__missing__`, and then here.
+    """
+
+    def __init__(self, names: TargetNames) -> None:
+        super().__init__(vars(builtins))
+        self._names = names
+
+    def __missing__(self, name: str) -> object:
+        return self._names[name]
 
 
 def _import(name: str) -> ModuleType | None:
