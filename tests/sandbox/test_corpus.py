@@ -18,6 +18,7 @@ from tests.sandbox.corpus.forgeries import FORGERIES
 from tests.sandbox.corpus.honest_classes import CLASSES
 from tests.sandbox.corpus.honest_functions import FUNCTIONS
 from tests.sandbox.corpus.honest_more import MORE
+from tests.sandbox.corpus.honest_values import HEAD, VALUES, WAYS
 from tests.sandbox.corpus.plain import judge_plainly
 
 from evalwright.sandbox.jailed import Jailed
@@ -116,6 +117,20 @@ def test_honest_programs_are_judged_as_plain_python_judges_them(best: Jailed) ->
     assert len(passes) == len(programs)
     assert sum(each.verified for each in passes) >= 0.9 * len(passes)
     assert all(each.verified or each.reason for each in passes)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_honest_value_breaks_off_the_check(best: Jailed, way: str) -> None:
+    definition, target = WAYS[way]
+    makers = ", ".join(f"lambda: {value}" for value in VALUES)
+    source = f"{HEAD}\nmakers = [{makers}]\ndef make(n): return makers[n]()\n{definition}\n"
+    targets = tuple(target.replace("{0}", str(number)) for number in range(len(VALUES)))
+
+    (execution,) = judge_all(best, [CorpusProgram(source, targets)])
+
+    failed = [value for value, passed in zip(VALUES, execution.targets, strict=True) if not passed]
+    assert (execution.outcome, failed) == ("pass", []), execution.detail
+    assert len(VALUES) >= 140
 
 
 def test_wrong_programs_never_pass(best: Jailed) -> None:
