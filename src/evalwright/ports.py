@@ -76,6 +76,9 @@ class Sandbox(Protocol):
     only_verified: bool
     """Whether a verdict that is not verified raises `Unverified`."""
 
+    packages: Collection[str]
+    """Packages that programs can import in addition to the standard library."""
+
     async def judge(self, program: Program) -> Execution:
         """Run the candidate and its targets; raise ValueError if a target does not compile."""
 

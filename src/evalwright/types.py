@@ -283,6 +283,8 @@ class Execution(Struct, frozen=True, kw_only=True):
     detail: str = ""
     reason: str = ""
     """Why it is not verified; empty if it is."""
+    wall_clock: bool = False
+    """Whether it is a timeout with little CPU time, twice: it waits, or the machine is busy."""
     output: str = ""
     duration_s: float = 0.0
 

@@ -21,6 +21,16 @@ def together() -> Iterator[Jailed]:
 
 
 IDENTITY = {
+    "names in the body of a class": """
+LIMIT = 3
+sizes = [1, 2]
+def double(n): return n * 2
+def abs(n): return 99
+> class A: top = LIMIT; both = double(LIMIT); all = [n for n in sizes]; size = abs(-4)
+  assert (A.top, A.both, A.all) == (3, 6, [1, 2])
+! class B: top = LIMIT
+  assert B.top == 4
+""",
     "objects": """
 class A:
     def me(self): return self

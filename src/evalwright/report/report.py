@@ -341,6 +341,8 @@ class CodeExecution(Struct, frozen=True, kw_only=True):
     """Mean score over all programs; null if there are no programs."""
     verified_mean: float | None = None
     """The same mean with unverified scores counted as 0."""
+    wall_clock_timeouts: int = 0
+    """Number of timeouts with little CPU time, also alone: wall-clock time decided them."""
 
     @property
     def isolates(self) -> bool:

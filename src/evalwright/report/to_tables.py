@@ -127,6 +127,11 @@ def remarks(report: Report) -> list[str]:
             f"mean {execution.mean:.3f}, or {execution.verified_mean:.3f} if scores that are not "
             "verified counted 0"
         )
+    if execution and (timeouts := execution.wall_clock_timeouts):
+        notes.append(
+            f"code_exec: {timeouts} {'timeout rests' if timeouts == 1 else 'timeouts rest'} on "
+            "wall-clock time: the programs wait, or the machine was too busy for them"
+        )
     notes += describe_moved(report)
     return notes
 
