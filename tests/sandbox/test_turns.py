@@ -10,7 +10,7 @@ def test_many_run_side_by_side() -> None:
     turns, together = Turns(), threading.Barrier(3, timeout=PATIENCE_S)
 
     def run() -> bool:
-        with turns.shared():
+        with turns.take_shared():
             together.wait()  # raises unless all three are here at once
         return True
 
@@ -24,13 +24,13 @@ def test_one_alone_waits_for_the_others() -> None:
     one_runs, may_end, is_alone = threading.Event(), threading.Event(), threading.Event()
 
     def share() -> None:
-        with turns.shared():
+        with turns.take_shared():
             one_runs.set()
             may_end.wait(PATIENCE_S)
             events.append("shared")
 
     def run_alone() -> None:
-        with turns.alone(threading.Event()) as granted:
+        with turns.take_alone(threading.Event()) as granted:
             is_alone.set()
             events.append(f"alone: {granted}")
 
@@ -51,11 +51,11 @@ def test_nobody_begins_beside_one_that_is_alone() -> None:
     events: list[str] = []
 
     def share() -> None:
-        with turns.shared():
+        with turns.take_shared():
             events.append("shared")
 
     with ThreadPoolExecutor(1) as threads:
-        with turns.alone(threading.Event()):
+        with turns.take_alone(threading.Event()):
             later = threads.submit(share)
             events.append("alone")
         later.result(PATIENCE_S)
@@ -67,8 +67,8 @@ def test_one_that_is_stopped_does_not_wait() -> None:
     turns, stop = Turns(), threading.Event()
     stop.set()
 
-    with turns.shared(), turns.alone(stop) as granted:
+    with turns.take_shared(), turns.take_alone(stop) as granted:
         assert not granted
 
-    with turns.shared():
+    with turns.take_shared():
         pass

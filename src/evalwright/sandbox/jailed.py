@@ -114,11 +114,11 @@ class _Pool:
 
     def judge(self, program: Program, stop: threading.Event) -> Execution:
         """Judge a program; once more, alone, if it may have been starved."""
-        with self._turns.shared():
+        with self._turns.take_shared():
             execution, starved = self._judge_once(program, stop)
         if not starved or stop.is_set():
             return execution
-        with self._turns.alone(stop) as is_alone:
+        with self._turns.take_alone(stop) as is_alone:
             if not is_alone:
                 return execution
             execution, starved = self._judge_once(program, stop)

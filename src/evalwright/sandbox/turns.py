@@ -18,7 +18,7 @@ class Turns:
         """How many want to be alone: nobody else begins meanwhile."""
 
     @contextmanager
-    def shared(self) -> Iterator[None]:
+    def take_shared(self) -> Iterator[None]:
         """Run beside others."""
         with self._changed:
             self._changed.wait_for(lambda: not self._waiting)
@@ -29,7 +29,7 @@ class Turns:
             self._leave()
 
     @contextmanager
-    def alone(self, stop: threading.Event) -> Iterator[bool]:
+    def take_alone(self, stop: threading.Event) -> Iterator[bool]:
         """Run when no other does; yield False if `stop` comes first."""
         with self._changed:
             self._waiting += 1

@@ -77,12 +77,12 @@ class Unsafe:
         self, program: Program, launch: Launch, nonce: str, stop: threading.Event
     ) -> Execution:
         """Run a program; once more, alone, if it may have been starved."""
-        with self._turns.shared():
+        with self._turns.take_shared():
             ended = processes.Child(launch, stop).run()
         execution = verdict.judge_report(program, ended, nonce)
         if not verdict.is_starved(program, ended) or stop.is_set():
             return execution
-        with self._turns.alone(stop) as is_alone:
+        with self._turns.take_alone(stop) as is_alone:
             if not is_alone:
                 return execution
             ended = processes.Child(launch, stop).run()
