@@ -283,7 +283,7 @@ def _binary(share: float) -> Null:
         a = _coins(rng, n)
         return a, np.where(rng.random(n) < share, 1 - a, a)
 
-    return Null(f"binary, {100 * (1 - share):.0f} % of tasks tied", draw)
+    return Null(f"binary, {100 * (1 - share):.0f} % of samples tied", draw)
 
 
 def _ties(rng: Generator, n: int) -> tuple[Floats, Floats]:
@@ -313,7 +313,7 @@ NULLS = (
     _binary(0.1),
     _binary(0.2),
     _binary(0.5),
-    Null("graded, 70 % of tasks tied", _ties),
+    Null("graded, 70 % of samples tied", _ties),
     Null("graded, alike but for noise", _alike),
     Null("graded, independent Beta(2, 2)", lambda rng, n: (rng.beta(2, 2, n), rng.beta(2, 2, n))),
     Null("binary against Beta(2, 2)", lambda rng, n: (_coins(rng, n), rng.beta(2, 2, n))),
@@ -530,7 +530,7 @@ def binary_tables() -> Iterator[str]:
 
 
 def _binary_averaged() -> Iterator[str]:
-    yield from _head("binary scores, true rates distributed as, coverage in %", SIZES)
+    yield from _head("binary scores, by distribution of the true rates, coverage in %", SIZES)
     for a, b in PRIORS:
         found = [averaged_binary_coverage(n, a, b) for n in SIZES]
         yield _row(f"Beta({a}, {b})", *(f"{100 * held:.1f}" for held in found))

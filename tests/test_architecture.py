@@ -41,6 +41,7 @@ MAX_LINES = 600
 RESOLVES = {
     "api/listing.py",
     "components.py",
+    "functions/run.py",
     "metrics/program_metrics.py",
     "registry.py",
     "session/models.py",

@@ -27,14 +27,14 @@ def test_bad_scores_are_named(name: str, scores: list[float], message: str) -> N
 
 
 def test_scores_of_a_pair_are_of_the_same_tasks() -> None:
-    with pytest.raises(ValueError, match="one score per task in both, got 2 and 1"):
+    with pytest.raises(ValueError, match="one score per sample in both, got 2 and 1"):
         ew.intervals.paired_difference([1, 0], [1])
     with pytest.raises(ValueError, match="`b` is empty"):
         ew.intervals.paired_difference([1, 0], [])
 
 
 def test_pass_at_k_of_no_task_is_an_error() -> None:
-    with pytest.raises(ValueError, match="at least 1 task, got none: `counts` is empty"):
+    with pytest.raises(ValueError, match="at least 1 sample, got none: `counts` is empty"):
         ew.intervals.pass_at_k([], k=1)
 
 

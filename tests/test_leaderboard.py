@@ -52,7 +52,7 @@ def test_categories_have_means_of_their_own() -> None:
     ("scores", "message"),
     [
         pytest.param({}, "at least 1 model, got none: `scores` is empty", id="no model"),
-        pytest.param({"a": []}, "at least 1 task, got none", id="no task"),
+        pytest.param({"a": []}, "at least 1 sample, got none", id="no task"),
         pytest.param(
             {"a": [1], "b": [1, 0]}, r"for every model, got {'a': 1, 'b': 2}", id="uneven"
         ),
@@ -60,7 +60,7 @@ def test_categories_have_means_of_their_own() -> None:
         pytest.param({"a": [0, 1.5]}, r"got `1.5` - at `scores\['a'\]\[1\]`", id="above 1"),
         pytest.param({"a": {"t": -1}}, r"got `-1` - at `scores\['a'\]\['t'\]`", id="below 0"),
         pytest.param({"a": ["1"]}, r"got `1` - at `scores\['a'\]\[0\]`", id="a text"),
-        pytest.param({"a": [math.nan]}, "or None for a task that was not completed", id="NaN"),
+        pytest.param({"a": [math.nan]}, "or None for a sample that was not completed", id="NaN"),
     ],
 )
 def test_bad_scores_are_named(scores: Any, message: str) -> None:
@@ -70,11 +70,11 @@ def test_bad_scores_are_named(scores: Any, message: str) -> None:
 
 
 def test_bad_categories_are_named() -> None:
-    with pytest.raises(ValueError, match="one category per task, got 1 and 2"):
+    with pytest.raises(ValueError, match="one category per sample, got 1 and 2"):
         ew.leaderboard.rank({"a": [0, 1]}, categories=["mcq"])
-    with pytest.raises(ValueError, match="expected categories by task id"):
+    with pytest.raises(ValueError, match="expected categories by sample id"):
         ew.leaderboard.rank(SCORES, categories=["mcq"] * 3)
-    with pytest.raises(ValueError, match="a category for every task, got none for `t2`"):
+    with pytest.raises(ValueError, match="a category for every sample, got none for `t2`"):
         ew.leaderboard.rank(SCORES, categories={"t1": "mcq"})
 
 
@@ -113,3 +113,31 @@ def test_json_has_the_fields_of_a_report() -> None:
 def test_no_rows_are_an_error(render: Any) -> None:
     with pytest.raises(ValueError, match="`rows` is empty"):
         render([])
+
+
+MANY = {f"model-{n:03d}": [n / 60, *(1 - n / 60, 0.5)] for n in range(60)}
+
+
+def test_a_board_of_many_models_is_cut_with_a_count_and_json_has_all() -> None:
+    rows = ew.leaderboard.rank(MANY, categories=["a", "b", "a"])
+    pairs = ew.leaderboard.compare(MANY)
+
+    text = ew.leaderboard.to_text(rows, pairs)
+    markdown = ew.leaderboard.to_markdown(rows, pairs)
+    data = json.loads(ew.leaderboard.to_json(rows, pairs))
+
+    for shown in (text, markdown):
+        assert shown.count("the best 50 of 60 models; JSON has all") == 2, "board and categories"
+        assert "the 91 pairs of the best 14 models of 1,770 pairs; JSON has all" in shown
+        assert shown.count(" − ") == 91
+    assert (len(data["leaderboard"]), len(data["pairwise"])) == (60, 1_770)
+
+
+def test_a_board_of_few_models_is_not_cut() -> None:
+    few = dict(list(MANY.items())[:14])
+    rows, pairs = ew.leaderboard.rank(few), ew.leaderboard.compare(few)
+
+    text = ew.leaderboard.to_text(rows, pairs)
+
+    assert "JSON has all" not in text
+    assert text.count(" − ") == 91

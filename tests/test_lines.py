@@ -420,3 +420,39 @@ def test_a_whole_file_that_is_not_worth_reading_says_why(
 def test_a_whole_file_that_is_not_there_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="no such file"):
         read_whole(str(tmp_path / "none"))
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
+@pytest.mark.parametrize("unit", [b"\n", b"x", b'{"a": 1}\n'])
+def test_a_bomb_is_stopped_before_it_is_expanded(
+    tmp_path: Path, pack: Callable[[bytes], bytes], unit: bytes
+) -> None:
+    (tmp_path / "bomb").write_bytes(pack(unit * (40_000_000 // len(unit))))
+    sizes: list[int] = []
+
+    def measure() -> None:
+        batches = read_batches(str(tmp_path / "bomb"))
+        sizes.extend(sum(len(line) + 1 for line in batch) for batch in batches)
+
+    with pytest.raises(Unreadable, match="expands to more than 250 times its size") as caught:
+        measure()
+
+    assert "decompress it first" in caught.value.hint
+    assert sum(sizes) < lines.FREE_EXPANSION_BYTES + 2 * CHUNK
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
+def test_a_large_honest_file_is_no_bomb(
+    tmp_path: Path, pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "FREE_EXPANSION_BYTES", 1000)
+    rows = b"".join(b'{"id": %d, "question": "What is %d + 1?"}\n' % (n, n) for n in range(50_000))
+    (tmp_path / "rows").write_bytes(pack(rows))
+
+    assert sum(len(line) + 1 for line in read_lines(str(tmp_path / "rows"))) == len(rows)
+
+
+def test_a_small_file_may_expand_as_far_as_it_likes(tmp_path: Path) -> None:
+    (tmp_path / "zeros").write_bytes(zstd.compress(b"0\n" * 5_000_000))
+
+    assert sum(1 for _ in read_lines(str(tmp_path / "zeros"))) == 5_000_000

@@ -140,7 +140,8 @@ def _documents(generated: str) -> str:
         f"# Task documents\n\n{generated}"
         "This page describes every key of a project's YAML files. Any string may contain "
         "`<< config.NAME >>`. `evalwright schema KIND` prints the JSON Schema of a document, where "
-        "KIND is `task`, `dataset`, `model`, `evaluation`, `policy` or `run`.\n"
+        "KIND is `task`, `dataset`, `generator`, `model`, `evaluation`, `plan`, `policy` or "
+        "`run`.\n"
     )
     parts = [head]
     for title, classes in DOCUMENTS.items():

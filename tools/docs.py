@@ -90,8 +90,9 @@ def records_page() -> str:
         "be compressed with gzip or zstd. `evalwright schema records` prints the same rules as a "
         "JSON Schema.\n\n"
         f"## Fields\n\n{fields_table}\n"
-        f"`metadata.timeout_s` must be greater than 0 and at most {words.MAX_TIMEOUT_S} (default "
-        f"{words.DEFAULT_TIMEOUT_S:g}). `metadata.samples` must be an integer from 1 to "
+        "`metadata.timeout_s`, the time limit in seconds for running a `code_exec` answer, must be "
+        f"greater than 0 and at most {words.MAX_TIMEOUT_S} (default {words.DEFAULT_TIMEOUT_S:g}). "
+        "`metadata.samples`, the number of trials for the record, must be an integer from 1 to "
         f"{words.MAX_SAMPLES}. A line can be at most {words.MAX_LINE_BYTES // 2**20} MiB long.\n\n"
         f"## Legal combinations\n\n{legal}\n"
         f"## Post-process rules\n\n{meanings('rule', 'result', POST_PROCESS_RESULTS)}\n"
@@ -136,8 +137,12 @@ def report_page() -> str:
     """Every struct of the report, its fields and their docstrings."""
     tree = ast.parse(getsource(report_module))
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    structs: dict[str, type[Struct]] = {name: getattr(report_module, name) for name in classes}
-    order = ["ReportBody", *(name for name in classes if name not in {"ReportBody", "Report"})]
+    structs: dict[str, type[Struct]] = {
+        name: getattr(report_module, name)
+        for name in classes
+        if issubclass(getattr(report_module, name), Struct)
+    }
+    order = ["ReportBody", *(name for name in structs if name not in {"ReportBody", "Report"})]
     parts = []
     for name in order:
         struct = structs[name]

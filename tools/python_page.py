@@ -16,7 +16,8 @@ import evalwright as ew
 INTRODUCTION = """\
 This page describes every public name. All examples assume `import evalwright as ew` and use the
 file `tasks.jsonl` from the [tutorial](../start.md). Names are imported when they are first used.
-The guide [Python functions](../guides/python-functions.md) shows how they fit together.
+The guides [In Python](../guides/in-python.md) and [Python functions](../guides/python-functions.md)
+show how they fit together.
 
 `Numbers` is a list of numbers or a NumPy array. `Verdicts` is a list or NumPy array of booleans. A
 `TaskSpec` is a validated record.
@@ -52,11 +53,12 @@ def _module(name: str, module: ModuleType) -> Iterator[str]:
 
 def _function(name: str, function: Any) -> str:
     (node,) = ast.parse(dedent(getsource(function))).body
-    if not isinstance(node, ast.FunctionDef):
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         raise TypeError(f"expected a function, got {name}")
     result = ast.unparse(node.returns) if node.returns else "None"
     arguments = re.sub(r"(?<=[\w\]])=", " = ", ast.unparse(node.args))
-    signature = f"{name}({arguments}) -> {result}"
+    prefix = "await " if isinstance(node, ast.AsyncFunctionDef) else ""
+    signature = f"{prefix}{name}({arguments}) -> {result}"
     return f"### `{name}`\n\n```text\n{_wrap(signature)}\n```\n\n{_prose(function)}\n"
 
 

@@ -22,8 +22,7 @@ METRIC_RESULTS: dict[str, str] = {
     ),
     "bleu_4": "sentence BLEU for the best target: n = 1..4, add-one smoothing, brevity penalty",
     "rouge_l": (
-        "LCS F-measure with beta = 1 for the best target; "
-        "texts without tokens are treated as in `f1`"
+        "LCS F-measure with beta = 1 for the best target; text without tokens is treated as in `f1`"
     ),
     "accuracy": "same as `exact_match`, under the name customary for classification",
     "code_exec": "passed targets / all targets, run in a sandbox",

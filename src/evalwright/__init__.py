@@ -20,6 +20,7 @@ from evalwright._version import __version__
 if TYPE_CHECKING:
     from evalwright import calibration, intervals, leaderboard, metrics
     from evalwright.api import (
+        arun,
         execute,
         lint,
         load,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
         validate,
     )
     from evalwright.errors import EvalwrightError, InvalidTask
+    from evalwright.functions.scorer import scorer
+    from evalwright.functions.task import Task
     from evalwright.perplexity.report import PerplexityReport
     from evalwright.ports import Model
     from evalwright.report.programs import JudgedProgram
@@ -54,10 +57,22 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "api": (
-        *("execute", "lint", "load", "perplexity", "run", "schema", "score", "score_answer"),
+        *(
+            "arun",
+            "execute",
+            "lint",
+            "load",
+            "perplexity",
+            "run",
+            "schema",
+            "score",
+            "score_answer",
+        ),
         "validate",
     ),
     "errors": ("EvalwrightError", "InvalidTask"),
+    "functions.scorer": ("scorer",),
+    "functions.task": ("Task",),
     "ports": ("Model",),
     "perplexity.report": ("PerplexityReport",),
     "report.programs": ("JudgedProgram",),
@@ -91,9 +106,11 @@ __all__ = [
     "Report",
     "Request",
     "Score",
+    "Task",
     "TaskSpec",
     "Usage",
     "__version__",
+    "arun",
     "bootstrap_mean_ci",
     "calibration",
     "execute",
@@ -110,6 +127,7 @@ __all__ = [
     "schema",
     "score",
     "score_answer",
+    "scorer",
     "validate",
     "validate_file",
     "validate_task",

@@ -2,6 +2,7 @@
 
     EvalwrightError            anything we raise on purpose
     ├── UsageError             a request that cannot be fulfilled: exit 2
+    │   ├── NoInput            no file, no model or no task; also a `ValueError`
     │   ├── Unreadable         a file that does not exist, is a directory, is cut short
     │   └── UnknownName        an unknown name; the message suggests the nearest known one
     ├── InvalidTask            one record that breaks a rule of contract A: exit 1
@@ -37,6 +38,10 @@ class UsageError(EvalwrightError):
     """A request that cannot be fulfilled."""
 
     exit_code = 2
+
+
+class NoInput(UsageError, ValueError):
+    """Nothing to work on: no file, no model, or a file without tasks."""
 
 
 class Unreadable(UsageError):
@@ -138,6 +143,8 @@ class StageError(EvalwrightError):
         if isinstance(cause, ModelError | SnippetFailed):
             self.type = cause.kind
         self.attempts = cause.attempts if isinstance(cause, ModelError) else 1
+        rule = getattr(cause, "rule", "")
+        self.rule = _text(rule) if isinstance(rule, str) else ""
 
 
 def _text(message: str) -> str:

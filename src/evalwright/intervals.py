@@ -3,10 +3,10 @@
     wilson             a proportion, such as a pass rate
     mean               the mean of scores in [0, 1], by the method that reports use
     bootstrap_mean     the same mean, by the plain percentile bootstrap
-    paired_difference  the mean difference between two models on the same tasks
-    pass_at_k          the mean pass@k over tasks with several attempts
+    paired_difference  the mean difference between two models on the same samples
+    pass_at_k          the mean pass@k over samples with several trials
 
-Scores are numbers in [0, 1], one per task. Empty input, NaN and scores outside this range raise
+Scores are numbers in [0, 1], one per sample. Empty input, NaN and scores outside this range raise
 `ValueError`. The same scores and seed give the same interval, regardless of order.
 """
 
@@ -52,9 +52,9 @@ def mean(
 def paired_difference(
     a: Numbers, b: Numbers, *, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
 ) -> PairedDifference:
-    """Return the mean of a - b over the tasks, with its confidence interval.
+    """Return the mean of a - b over the samples, with its confidence interval.
 
-    `a` and `b` have one score per task, in the same order. The difference is significant if the
+    `a` and `b` have one score per sample, in the same order. The difference is significant if the
     interval excludes zero; otherwise the two are tied. The interval is not corrected for multiple
     comparisons.
 
@@ -78,10 +78,10 @@ def pass_at_k(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Interval:
-    """Return the confidence interval for the mean pass@k over tasks.
+    """Return the confidence interval for the mean pass@k over samples.
 
-    Each task is given as (attempts, passes). `ew.metrics.pass_at_k` computes the value for one
-    task. Only tasks are resampled, because attempts at the same task are not independent.
+    Each sample is given as (trials, passes). `ew.metrics.pass_at_k` computes the value for one
+    sample. Only samples are resampled, because trials of the same sample are not independent.
 
     >>> interval = ew.intervals.pass_at_k([(5, 5), (5, 0), (5, 2), (5, 1)], k=1)
     >>> round(interval.low, 2), round(interval.high, 2)
@@ -89,5 +89,5 @@ def pass_at_k(
     """
     interval = pass_at_k_interval(counts, k, confidence=confidence, resamples=resamples, seed=seed)
     if interval is None:
-        raise ValueError("expected at least 1 task, got none: `counts` is empty")
+        raise ValueError("expected at least 1 sample, got none: `counts` is empty")
     return interval

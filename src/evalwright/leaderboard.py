@@ -1,16 +1,17 @@
 """Rank models by their scores: `ew.leaderboard.rank({"a": [1, 0, 1], "b": [1, 1, 1]})`.
 
     rank         one row per model, best first
-    compare      one row per pair of models: the mean difference on the same tasks
+    compare      one row per pair of models: the mean difference on the same samples
     to_text, to_markdown, to_json
 
-Scores are given per model, in one of two forms. None marks a task that the model did not complete:
+Scores are given per model, in one of two forms. None marks a sample that the model did not
+complete:
 
-    {"a": {"t1": 1.0, "t2": None}, "b": {"t1": 0.5, "t2": 1.0}}     by task id
-    {"a": [1.0, None], "b": [0.5, 1.0]}                             in task order
+    {"a": {"s1": 1.0, "s2": None}, "b": {"s1": 0.5, "s2": 1.0}}     by sample id
+    {"a": [1.0, None], "b": [0.5, 1.0]}                             in sample order
 
-Models are ranked on the tasks that all of them completed. A task that is missing for a model counts
-as not completed. A score outside [0, 1] raises `ValueError`.
+Models are ranked on the samples that all of them completed. A sample that is missing for a model
+counts as not completed. A score outside [0, 1] raises `ValueError`.
 """
 
 import math
@@ -29,7 +30,7 @@ from evalwright.stats.arrays import Booleans, Floats, np
 __all__ = ["LeaderboardRow", "PairwiseRow", "compare", "rank", "to_json", "to_markdown", "to_text"]
 
 ModelScores = Mapping[str, float | None] | Sequence[float | None]
-"""One model's scores, by task id or in task order."""
+"""One model's scores, by sample id or in sample order."""
 
 
 def rank(
@@ -40,9 +41,9 @@ def rank(
 ) -> list[LeaderboardRow]:
     """Return one row per model, best first; models with the same mean share a rank.
 
-    `mean`, with its 95 % confidence interval, covers the tasks that all models completed.
-    `win_rate` is the share of tasks on which the model is best; ties are split. `own_mean` covers
-    all tasks that the model completed, with bounds for failures scoring 0 or 1. `categories` adds
+    `mean`, with its 95 % confidence interval, covers the samples that all models completed.
+    `win_rate` is the share of samples on which the model is best; ties are split. `own_mean` covers
+    all samples that the model completed, with bounds for failures scoring 0 or 1. `categories` adds
     the mean per category.
 
     >>> scores = {"small": [0, 1, 0, 1], "large": [1, 1, 1, None]}
@@ -54,14 +55,14 @@ def rank(
     tasks, table = _read_scores(scores)
     by_id = any(isinstance(row, Mapping) for row in scores.values())
     if by_id and categories is not None and not isinstance(categories, Mapping):
-        raise ValueError("expected categories by task id, as the scores are, got a list")
+        raise ValueError("expected categories by sample id, as the scores are, got a list")
     return rank_models(table, _read_categories(categories, tasks), seed=seed)
 
 
 def compare(scores: Mapping[str, ModelScores], *, seed: int = 0) -> list[TaskPairwiseRow]:
     """Return the paired difference for each pair of models, with the better model first.
 
-    Only tasks that all models completed are compared. A difference is significant if its 95 %
+    Only samples that all models completed are compared. A difference is significant if its 95 %
     confidence interval excludes zero; otherwise the two models are tied.
 
     >>> (row,) = ew.leaderboard.compare({"a": [0] * 8, "b": [1] * 8})
@@ -90,7 +91,7 @@ def to_markdown(rows: Sequence[LeaderboardRow], pairs: Sequence[TaskPairwiseRow]
     >>> print(ew.leaderboard.to_markdown(rows))
     ## Leaderboard
     <BLANKLINE>
-    mean over the 4 tasks that every model completed
+    mean over the 4 samples that every model completed
     <BLANKLINE>
     | # | model | mean | 95 % interval | wins | completed |
     | --: | :-- | --: | --: | --: | --: |
@@ -108,12 +109,17 @@ def to_json(rows: Sequence[LeaderboardRow], pairs: Sequence[TaskPairwiseRow] = (
     >>> json.loads(text)["leaderboard"][0]["mean"]
     0.5
     """
+    _require_rows(rows)
     return msgspec.json.encode({"leaderboard": list(rows), "pairwise": list(pairs)}).decode()
 
 
-def _tables(rows: Sequence[LeaderboardRow], pairs: Sequence[TaskPairwiseRow]) -> list[Table]:
+def _require_rows(rows: Sequence[LeaderboardRow]) -> None:
     if not rows:
-        raise ValueError("expected at least 1 row of a leaderboard, got none: `rows` is empty")
+        raise ValueError("expected at least 1 leaderboard row, got none: `rows` is empty")
+
+
+def _tables(rows: Sequence[LeaderboardRow], pairs: Sequence[TaskPairwiseRow]) -> list[Table]:
+    _require_rows(rows)
     return [table for table in ranking_tables(rows, pairs) if table.rows]
 
 
@@ -132,12 +138,12 @@ def _read_scores(scores: Mapping[str, ModelScores]) -> tuple[list[str], dict[str
     forms = {isinstance(row, Mapping) for row in scores.values()}
     lengths = {model: len(row) for model, row in scores.items()}
     if len(forms) > 1:
-        raise ValueError("expected scores by task id for all models or for none, got both")
+        raise ValueError("expected scores by sample id for all models or for none, got both")
     if forms == {False} and len(set(lengths.values())) > 1:
-        raise ValueError(f"expected one score per task for every model, got {lengths}")
+        raise ValueError(f"expected one score per sample for every model, got {lengths}")
     tasks = list(dict.fromkeys(task for row in by_task.values() for task in row))
     if not tasks:
-        raise ValueError("expected at least 1 task, got none: all lists of scores are empty")
+        raise ValueError("expected at least 1 sample, got none: all lists of scores are empty")
     return tasks, {
         model: np.array([row.get(task, math.nan) for task in tasks], dtype=np.float64)
         for model, row in by_task.items()
@@ -155,7 +161,7 @@ def _name_tasks(model: str, row: ModelScores) -> dict[str, float]:
 def _check_score(score: Any, model: str, task: object) -> float:
     if isinstance(score, str) or not 0 <= score <= 1:
         raise ValueError(
-            f"expected a score in [0, 1], or None for a task that was not completed, got "
+            f"expected a score in [0, 1], or None for a sample that was not completed, got "
             f"`{score}` - at `scores[{model!r}][{task!r}]`"
         )
     return float(score)
@@ -170,11 +176,11 @@ def _read_categories(
     if not isinstance(categories, Mapping):
         if len(categories) != len(tasks):
             raise ValueError(
-                f"expected one category per task, got {len(categories)} and {len(tasks)}"
+                f"expected one category per sample, got {len(categories)} and {len(tasks)}"
             )
         categories = dict(zip(tasks, categories, strict=True))
     for task in tasks:
         if task not in categories:
-            raise ValueError(f"expected a category for every task, got none for `{task}`")
+            raise ValueError(f"expected a category for every sample, got none for `{task}`")
     names = list(dict.fromkeys(categories[task] for task in tasks))
     return [(name, np.array([categories[task] == name for task in tasks])) for name in names]

@@ -3,6 +3,7 @@
 Promises:  every line of a file comes out once, in order, blank ones included, so that a count
            of them is an editor's line number; a UTF-8 BOM is dropped; at most one chunk and one
            line are held, and a line is never held beyond the limit.
+           Compressed data may expand to 250 times its size; the first 16 MiB are free.
 Does not:  decode text. A line is bytes, without its newline.
 
 What cannot be read (missing, a directory, no permission, a compressed stream that is damaged or
@@ -29,6 +30,10 @@ _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # after one byte that varies: how pzstd begins
 _MAGIC = 4
+MAX_EXPANSION = 250
+"""Maximum size of decompressed data, relative to the compressed data that was read for it."""
+FREE_EXPANSION_BYTES = 16 << 20
+"""Up to this size, decompressed data may have any ratio."""
 
 
 class BadLine(bytes):
@@ -80,7 +85,8 @@ def _open(path: str) -> Iterator[_Stream]:
             file = _stdin() if path == STDIN else stack.enter_context(open(path, "rb"))  # noqa: PTH123
             yield _decompress(file)
         except (OSError, EOFError) as error:
-            raise Unreadable(f"{show_path(path)}: {_why(error)}") from error
+            hint = EXPANSION_HINT if isinstance(error, _ExpansionError) else ""
+            raise Unreadable(f"{show_path(path)}: {_why(error)}", hint=hint) from error
         except ValueError as error:  # `open` of a path with a NUL byte
             raise Unreadable(f"{show_path(path)}: {error}") from error
 
@@ -89,6 +95,12 @@ def show_path(path: str | PathLike[str]) -> str:
     """Return a path as messages show it: on one line, and never empty."""
     text = fspath(path)
     return text if text and text.isprintable() else repr(text)
+
+
+def refuse_nul(address: str) -> None:
+    """Raise ValueError for a URL with a NUL character: servers and proxies cut it there."""
+    if "%00" in address or "\0" in address:
+        raise ValueError("expected a URL without a NUL character (`%00`)")
 
 
 def _stdin() -> IO[bytes]:
@@ -102,41 +114,62 @@ class _PeekedStream:
 
     def __init__(self, head: bytes, rest: IO[bytes]) -> None:
         self._head, self._rest = head, rest
+        self.count = 0
+        """The number of bytes that were read."""
 
     def read(self, size: int) -> bytes:
         head, self._head = self._head[:size], self._head[size:]
-        return head + self._rest.read(size - len(head))
+        data = head + self._rest.read(size - len(head))
+        self.count += len(data)
+        return data
 
 
 class _CompressedStream:
-    """A compressed stream; any damage raises OSError."""
+    """A compressed stream; any damage, and a size beyond `MAX_EXPANSION`, raise OSError."""
 
-    def __init__(self, stream: IO[bytes], damage: type[Exception]) -> None:
-        self._stream, self._damage = stream, damage
+    def __init__(
+        self, stream: IO[bytes], compressed: _PeekedStream, damage: type[Exception]
+    ) -> None:
+        self._stream, self._compressed, self._damage = stream, compressed, damage
+        self._size = 0
 
     def read(self, size: int) -> bytes:
         try:
-            return self._stream.read(size)
+            data = self._stream.read(size)
         except self._damage as error:
             raise OSError(str(error)) from error
+        self._size += len(data)
+        if expands_too_far(self._size, self._compressed.count):
+            raise _ExpansionError
+        return data
+
+
+class _ExpansionError(OSError):
+    """Compressed data expands too far."""
+
+
+def expands_too_far(size: int, compressed: int) -> bool:
+    """Whether decompressed data is too large for the compressed data that it comes from."""
+    return size > max(FREE_EXPANSION_BYTES, MAX_EXPANSION * compressed)
 
 
 def _decompress(file: IO[bytes]) -> _Stream:
     magic = file.read(_MAGIC)
-    stream = cast("IO[bytes]", _PeekedStream(magic, file))
+    peeked = _PeekedStream(magic, file)
+    stream = cast("IO[bytes]", peeked)
     if magic.startswith(_GZIP):
         import gzip
         import zlib
 
         unzipped = cast("IO[bytes]", gzip.GzipFile(fileobj=stream, mode="rb"))
-        return _CompressedStream(unzipped, zlib.error)
+        return _CompressedStream(unzipped, peeked, zlib.error)
     if magic == _ZSTD or magic[1:] == _ZSTD_SKIPPABLE:
         if sys.version_info >= (3, 14):
             from compression.zstd import ZstdError, ZstdFile
         else:
             from backports.zstd import ZstdError, ZstdFile
 
-        return _CompressedStream(cast("IO[bytes]", ZstdFile(stream)), ZstdError)
+        return _CompressedStream(cast("IO[bytes]", ZstdFile(stream)), peeked, ZstdError)
     return stream
 
 
@@ -178,11 +211,14 @@ def _not_text(head: bytes) -> Literal["binary", "utf-16"] | None:
     return "binary" if readable < len(head) - 3 else None  # 3: a character cut by the chunk
 
 
+EXPANSION = f"the compressed data expands to more than {MAX_EXPANSION} times its size"
+EXPANSION_HINT = "if the file is what it should be, decompress it first: there is no limit then"
 _REASONS: dict[type[Exception], str] = {
+    _ExpansionError: EXPANSION,
     FileNotFoundError: "no such file",
     IsADirectoryError: "a directory, not a file",
     PermissionError: "permission denied",
-    EOFError: "the compressed data ends early: the file was cut short",
+    EOFError: "the compressed data ends early: the file is truncated",
 }
 
 

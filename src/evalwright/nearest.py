@@ -9,27 +9,31 @@
 
 It runs for every bad line of a file, so it must cost microseconds.
 
-Does not:   know synonyms.
+Does not:   know synonyms, or look at more than the first 2,000 names.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 
 _MOST_EDITS = 3
 _LETTERS_PER_EDIT = 3
 _SHORTEST_START = 2
+_MOST_CANDIDATES = 2_000
 _LONGEST_WORD = 64
 """Longer words are not taken for misspelt names, and are not cached."""
 
 
-def nearest(word: str, candidates: Sequence[str]) -> str | None:
+def nearest(word: str, candidates: Iterable[str]) -> str | None:
     """Return the candidate that `word` most likely means; None if none is close.
 
     Close is one edit for every three letters of the longer word (a last group of two counts),
     three at most. An edit is a letter inserted, dropped or replaced, or two neighbours swapped.
     On a tie, the first.
     """
-    return _nearest(word, tuple(candidates)) if len(word) <= _LONGEST_WORD else None
+    if len(word) > _LONGEST_WORD:
+        return None
+    return _nearest(word, tuple(islice(candidates, _MOST_CANDIDATES)))
 
 
 def suggest(word: str, candidates: Sequence[str]) -> str:

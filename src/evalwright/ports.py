@@ -6,12 +6,13 @@ signature ever grows. Every port has a fake or a plain adapter in `src/`, never 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct, structs
 
 from evalwright.types import (
+    NOTHING,
     Completion,
     Execution,
     MLTask,
@@ -24,6 +25,7 @@ from evalwright.types import (
     Sample,
     Score,
     Trace,
+    Usage,
 )
 
 
@@ -73,6 +75,9 @@ class Sandbox(Protocol):
 
     only_verified: bool
     """Whether a verdict that is not verified raises `Unverified`."""
+
+    packages: Collection[str]
+    """Packages that programs can import in addition to the standard library."""
 
     async def judge(self, program: Program) -> Execution:
         """Run the candidate and its targets; raise ValueError if a target does not compile."""
@@ -201,6 +206,56 @@ Manifest = dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]]
 """The manifest of a run, or a function that returns a changed one."""
 
 
+JobId = tuple[str, str, int, int]
+"""Task, model, ordinal and trial: identifies a job, and its outcome, in a run."""
+
+
+class JobClaim(Struct, frozen=True):
+    """What became of a request for a job."""
+
+    state: Literal["mine", "theirs", "done"]
+    """Claimed by this process or another one; or another one has stored its outcome."""
+    usage: Usage = NOTHING
+    """What the outcome has used, if it is stored."""
+
+
+class Membership(Protocol):
+    """The part of this process in a run. Others may work on the same run.
+
+    A process that is alone takes any job. Others must not take any until it claims its jobs.
+    """
+
+    is_shared: bool
+    """Whether this process must claim a job before it takes it."""
+
+    def has_others(self) -> bool:
+        """Whether another process works on the run."""
+
+    def count_earlier(self) -> int:
+        """Return how many outcomes the run had before any of its current processes joined."""
+
+    def share(self, jobs: Sequence[JobId]) -> None:
+        """Claim these jobs, which are in flight, and from now on each job before it is taken."""
+
+    def is_ready(self) -> bool:
+        """Whether every other process claims its jobs."""
+
+    def claim(self, jobs: Sequence[JobId]) -> list[JobClaim]:
+        """Claim jobs."""
+
+    def others_claim(self) -> bool:
+        """Whether another process has claimed jobs and still works on the run."""
+
+    def renew(self, jobs: Sequence[JobId]) -> None:
+        """Show that this process lives and has these jobs; drop claims of those that have ended."""
+
+    def release(self) -> None:
+        """Give up all claims."""
+
+    def leave(self) -> None:
+        """Give up all claims, and stop working on the run."""
+
+
 class Store(Memory, Protocol):
     """Anything that stores runs and their outcomes.
 
@@ -209,8 +264,15 @@ class Store(Memory, Protocol):
     opens the store again. An unknown run is an `UnknownName`.
     """
 
-    def begin(self, run: Run) -> None:
-        """Add a run; its id must be new."""
+    def begin(self, run: Run, *, seen: Collection[str] | None = None) -> Run:
+        """Add a run, whose id must be new, and return it.
+
+        With `seen`, the ids of all runs that the caller knows: if another process has meanwhile
+        begun a run of the same plan, that run is returned, and none is added.
+        """
+
+    def join(self, run_id: str) -> Membership:
+        """Begin to work on a run, in which other processes may work too."""
 
     def update(
         self, run_id: str, *, status: RunStatus | None = None, manifest: Manifest | None = None
@@ -242,12 +304,13 @@ class Store(Memory, Protocol):
     def rows(self, run_id: str) -> Iterator[Row]:
         """Yield the scalars of each outcome, by task, ordinal, trial and model."""
 
-    def outcomes(
+    def outcomes(  # noqa: PLR0913 - one keyword per filter
         self,
         run_id: str,
         *,
         task: str | None = None,
         model: str | None = None,
+        sample_id: str | None = None,
         failed: bool | None = None,
         offset: int = 0,
         limit: int | None = None,

@@ -116,6 +116,8 @@ class Ended(Struct, frozen=True, kw_only=True):
     output: bytes
     duration_s: float
     """From the first byte of the report to the end."""
+    cpu_s: float | None = None
+    """If the time ran out: CPU time until then; None if the system does not tell."""
 
 
 async def run(launch: Launch, executor: Executor) -> Ended:
@@ -142,9 +144,9 @@ async def run_in_thread(
 class Child:
     """One child process. `run` blocks until it has ended; `stop` ends it, from any thread."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, stopped: threading.Event | None = None) -> None:
         self._launch = launch
-        self._stopped = threading.Event()
+        self._stopped = stopped or threading.Event()
         self._ready_at: float | None = None
 
     def stop(self) -> None:
@@ -160,9 +162,12 @@ class Child:
             Pipe(launch.max_output_bytes) as output,
         ):
             process = self._start(directory, report=report, output=output)
+            cpu_s = None
             try:
                 why = self._watch(process, report=report, output=output)
                 ended_at = time.monotonic()
+                if why == "timeout":
+                    cpu_s = read_cpu_seconds(process.pid)
             finally:
                 kill_group(process)
             report.drain()
@@ -176,6 +181,7 @@ class Child:
                 report=bytes(report.kept),
                 output=bytes(output.kept),
                 duration_s=0.0 if self._ready_at is None else ended_at - self._ready_at,
+                cpu_s=cpu_s,
             )
 
     def _start(self, directory: str, *, report: "Pipe", output: "Pipe") -> subprocess.Popen[bytes]:
@@ -270,6 +276,22 @@ class Pipe:
     def __exit__(self, *_: object) -> None:
         self.close_writer()
         os.close(self.reader)
+
+
+def read_cpu_seconds(pid: int) -> float | None:
+    """Return the CPU time of a process and its living descendants; None if it cannot be read."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        children = [
+            int(child)
+            for tasks in Path(f"/proc/{pid}/task").iterdir()
+            for child in (tasks / "children").read_text().split()
+        ]
+    except (OSError, ValueError):
+        return None
+    user, system = int(fields[11]), int(fields[12])
+    total = (user + system) / os.sysconf("SC_CLK_TCK")
+    return total + sum(filter(None, map(read_cpu_seconds, children)))
 
 
 def is_dead(process: subprocess.Popen[bytes]) -> bool:

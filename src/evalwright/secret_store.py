@@ -43,7 +43,7 @@ def read_secrets(file: Path = FILE) -> dict[str, Secret]:
         values = None
     if not isinstance(values, dict) or not all(isinstance(each, str) for each in values.values()):
         raise UsageError(
-            f"{file}: expected a JSON object of names and texts",
+            f"{file}: expected a JSON object that maps names to strings",
             hint="delete the file and set the secrets again",
         )
     return {name: Secret(value, declared=True) for name, value in values.items()}

@@ -221,6 +221,9 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
     """The address in the model's name; empty if the environment or the provider sets it."""
     tell: Callable[[str], None] = lambda _: None
     """Receives messages about slow steps."""
+    keeps_bodies: bool = False
+    """Whether completions contain the bodies of the request and the reply, for an API that has
+    them. They double what is stored."""
 
 
 class Completion(Struct, frozen=True, kw_only=True):
@@ -280,6 +283,8 @@ class Execution(Struct, frozen=True, kw_only=True):
     detail: str = ""
     reason: str = ""
     """Why it is not verified; empty if it is."""
+    wall_clock: bool = False
+    """Whether it is a timeout with little CPU time, twice: it waits, or the machine is busy."""
     output: str = ""
     duration_s: float = 0.0
 
@@ -318,6 +323,8 @@ class Failure(Struct, frozen=True, kw_only=True):
     message: str
     hint: str = ""
     attempts: int = 1
+    rule: str = ""
+    """The rule that a judge's reply breaks; empty for other failures."""
 
 
 class Action(Struct, frozen=True, kw_only=True):
@@ -363,7 +370,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     others: dict[str, Usage] = {}
     """Usage per model: other models, and the evaluated model if a scorer queried it."""
     parts: tuple[Part, ...] = ()
-    """The samples that a postprocessor created from this sample. If any, `scores` is empty."""
+    """The samples that a postprocessor made from this one. If there are any, `scores` is empty."""
     actions: tuple[Action, ...] = ()
     whole: dict[str, Score] = {}
     """Scores over all trials, from an imported log; stored with the sample's first trial."""

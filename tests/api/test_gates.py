@@ -228,7 +228,9 @@ def test_a_report_of_another_version_is_told_and_not_guessed_at(project: Project
     spoilt(run_id, report={"run_id": run_id, "metrics": "none"})
 
     for read in (api.gate, api.load):
-        with pytest.raises(UsageError, match=f"report of run {run_id} was written by another") as e:
+        with pytest.raises(
+            UsageError, match=f"report of run {run_id} was written by a different"
+        ) as e:
             read()
         assert e.value.hint.startswith("run it again")
 
@@ -246,7 +248,7 @@ def test_a_report_of_another_run_that_cannot_be_read_fails_its_rules_alone(
 
     (row,) = report.policies
     assert not row.holds
-    assert row.reason.startswith(f"run {weekly} has a report from another version")
+    assert row.reason.startswith(f"run {weekly} has a report from a different version")
     assert report.status == "finished"
     assert api.load().run_id == report.run_id
     assert api.gate("latest", ["policy.yaml"]).policies[0].reason == row.reason

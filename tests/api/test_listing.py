@@ -109,7 +109,7 @@ def test_only_what_is_wrong_can_be_asked_for(store: str) -> None:
 
 
 def test_a_sample_or_a_model_that_is_not_there_is_an_unknown_name(store: str) -> None:
-    with pytest.raises(UnknownName, match="no outcome for a sample `s9`"):
+    with pytest.raises(UnknownName, match="no outcome for sample `s9`"):
         next(api.show_samples("r1", "s9", store))
     with pytest.raises(UnknownName, match="no model `m/three`; it has `m/one`, `m/two`"):
         next(api.show_samples("r1", None, store, model="m/three"))

@@ -102,7 +102,7 @@ def test_a_target_that_does_not_compile_is_the_authors_mistake(add: str, tmp_pat
             {"task": "tasks.jsonl", "task_id": "bad"},
             UsageError,
             "tasks.jsonl:3: missing_required: ",
-            id="a bad record",
+            id="an invalid record",
         ),
         pytest.param(
             {"task": "tasks.jsonl", "task_id": "summ"},
@@ -158,7 +158,9 @@ def test_the_options_of_a_run_hold_here_too(add: str) -> None:
 def test_without_a_sandbox_nothing_is_run(add: str, monkeypatch: pytest.MonkeyPatch) -> None:
     jailed_by(monkeypatch, "no_jail")
 
-    with pytest.raises(EvalwrightError, match="no sandbox is available that isolates") as refused:
+    with pytest.raises(
+        EvalwrightError, match="no sandbox that isolates programs is available"
+    ) as refused:
         describe_program(add, THREE)
 
     assert refused.value.exit_code == 4
@@ -191,7 +193,7 @@ def test_a_text_is_judged_by_the_targets_that_are_given() -> None:
     ("change", "error", "message"),
     [
         pytest.param({"targets": []}, ValueError, "`targets` is empty", id="no target"),
-        pytest.param({"targets": THREE}, TypeError, "got one text: write", id="a text"),
+        pytest.param({"targets": THREE}, TypeError, "got one string: write", id="a text"),
         pytest.param({"targets": [THREE, ""]}, ValueError, "2 of 2 is empty", id="an empty target"),
         pytest.param({"targets": [" \n# x"]}, ValueError, "1 of 1 is empty", id="a comment alone"),
         pytest.param({"program": b"x"}, TypeError, "got b'x' - at `program`", id="bytes"),

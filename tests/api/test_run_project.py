@@ -264,7 +264,7 @@ def test_every_error_of_a_project_is_counted_before_anything_runs(
     with pytest.raises(BadTasks, match=r"tasks/capitals\.yaml:13: .*ground_trut") as raised:
         ew.run("run.yaml")
 
-    assert raised.value.hint == "`evalwright validate run.yaml` shows each with its place"
+    assert raised.value.hint == "`evalwright validate run.yaml` shows each error with its position"
     assert server.log == []
 
 
@@ -275,7 +275,7 @@ def test_a_column_that_no_row_has_stops_everything(project: Project, server: Mod
         ew.run("run.yaml")
 
     assert str(raised.value) == (
-        "1 unknown column, nothing was run: tasks/capitals.yaml:13: dataset `countries` has no "
+        "1 unknown column; nothing was run: tasks/capitals.yaml:13: dataset `countries` has no "
         "column `captial`; it has `country`, `capital`; did you mean `capital`?"
     )
     assert server.log == []
@@ -403,7 +403,9 @@ def test_parameters_come_from_a_file_too(project: Project) -> None:
 def test_python_of_the_project_can_be_refused(project: Project) -> None:
     project(tasks__count=COUNT)
 
-    with pytest.raises(UsageError, match=r"which `--no-snippets` refuses: tasks/count\.yaml:12"):
+    with pytest.raises(
+        UsageError, match=r"which `--no-snippets` does not allow: tasks/count\.yaml:12"
+    ):
         ew.run("tasks/count.yaml", settings={"dataset_key": "countries"}, no_snippets=True)
 
 
@@ -603,7 +605,9 @@ def test_a_key_that_is_not_set_is_not_sent(project: Project) -> None:
     model = "key: own\nconfig: {url: http://127.0.0.1:9/, api_key: $NOT_SET_HERE}\n"
     project(models__own=model, run=RUN.replace("openai$atlas", "own"))
 
-    with pytest.raises(UsageError, match="NOT_SET_HERE, the variable of `api_key`, is not set"):
+    with pytest.raises(
+        UsageError, match="NOT_SET_HERE, the environment variable for `api_key`, is not set"
+    ):
         ew.run("run.yaml")
 
 

@@ -109,7 +109,7 @@ def test_parameters_are_sent_as_they_are_or_by_the_name_they_have_here(
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"seed": 1}, "does not accept the parameter `seed`: the messages API has none"),
+        ({"seed": 1}, "does not accept the parameter `seed`: the Messages API does not support it"),
         ({"logprobs": True}, "does not accept the parameter `logprobs`"),
         ({"n": 2}, "each trial is a separate request"),
         ({"messages": []}, "the task sets them"),
@@ -134,7 +134,7 @@ def test_a_missing_key_and_a_missing_name_are_found_before_any_call() -> None:
         connect("claude", ModelOptions(environment={}))
 
     assert caught.value.hint == "set ANTHROPIC_API_KEY"
-    with pytest.raises(UsageError, match="`anthropic/` needs the name of a model"):
+    with pytest.raises(UsageError, match="`anthropic/` needs a model name"):
         connect("", ModelOptions(environment={"ANTHROPIC_API_KEY": KEY}))
 
 

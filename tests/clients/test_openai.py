@@ -169,7 +169,7 @@ def test_a_missing_key_is_found_before_any_call() -> None:
 
 
 def test_a_model_has_a_name() -> None:
-    with pytest.raises(UsageError, match="`groq/` needs the name of a model"):
+    with pytest.raises(UsageError, match="`groq/` needs a model name"):
         connect("", ModelOptions(provider="groq", environment={"GROQ_API_KEY": KEY}))
 
 

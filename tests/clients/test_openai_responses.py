@@ -149,7 +149,7 @@ def test_a_missing_key_and_a_missing_name_are_found_before_any_call() -> None:
         connect("gpt-5-mini", ModelOptions(environment={}))
 
     assert caught.value.hint == "set OPENAI_API_KEY"
-    with pytest.raises(UsageError, match="`openai-responses/` needs the name of a model"):
+    with pytest.raises(UsageError, match="`openai-responses/` needs a model name"):
         connect("", ModelOptions(environment={"OPENAI_API_KEY": KEY}))
 
 

@@ -209,7 +209,7 @@ def test_what_is_no_embeddings_is_the_wrong_shape(output: Any) -> None:
 def test_a_vector_too_few_is_an_error_not_a_mistaken_text() -> None:
     error = error_of({"embeddings": [[1.0]]}, "embeddings", texts=2)
 
-    assert str(error) == "expected 2 embeddings, one per text, got 1"
+    assert str(error) == "expected 2 embeddings, one per string, got 1"
 
 
 @pytest.mark.parametrize(

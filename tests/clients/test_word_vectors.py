@@ -101,7 +101,7 @@ def test_an_empty_text_has_no_direction(text: str, model: WordVectors) -> None:
     error = refused(model, ["a", text])
 
     assert error.kind == "bad_request"
-    assert str(error) == "text 2 of 2 is empty: it has no direction to compare"
+    assert str(error) == "string 2 of 2 is empty: it has no direction to compare"
     assert not error.retryable
 
 
@@ -120,7 +120,9 @@ def test_a_text_that_ends_late_counts_to_its_end(
 def test_asked_for_anything_else_it_says_what_it_is_for(task: Any, model: WordVectors) -> None:
     request = Request(sample=SAMPLE, task=task, messages=(Message("user", "Hello"),))
 
-    with pytest.raises(ModelError, match=f"does not support `{task}`: it embeds texts") as caught:
+    with pytest.raises(
+        ModelError, match=f"does not support `{task}`: it only embeds text"
+    ) as caught:
         asyncio.run(model.complete(request))
 
     assert caught.value.kind == "unsupported"

@@ -71,7 +71,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        pytest.param("", "not a tokenizer of byte pairs", id="empty"),
+        pytest.param("", "not a byte-pair tokenizer", id="empty"),
         pytest.param("{}", "missing required field `model`", id="something else"),
         pytest.param('{"model": {"vocab": ["a"]}}', r"`\$.model.vocab`", id="another kind"),
     ],

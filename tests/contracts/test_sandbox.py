@@ -278,7 +278,7 @@ def test_when_the_time_runs_out_no_target_counts(sandbox: Sandbox, source: str) 
     execution = judge(sandbox, source, ["1", "f()", "1 +"], timeout_s=0.1)
 
     assert (execution.outcome, execution.targets) == ("timeout", (False, False, False))
-    assert execution.detail == "ran longer than 0.1 s"
+    assert execution.detail.startswith("ran longer than 0.1 s")
     # How late it is on a quiet machine is a figure of `bench/sandbox.py`.
     assert 0.1 <= execution.duration_s < 30
     assert asyncio.run(sandbox.judge(HONEST)).outcome == "pass"

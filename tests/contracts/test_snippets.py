@@ -207,7 +207,7 @@ def test_a_function_is_called(make: Make, text: str, arguments: list[Any], value
         pytest.param(
             "def f(a, b, c): return 1",
             "TypeError",
-            "tasks/x.yaml:10 in f: expected a function of 1 argument, got one that requires"
+            "tasks/x.yaml:10 in f: expected a function that takes 1 argument, got one that requires"
             " `a`, `b`, `c`",
             id="requires more",
         ),

@@ -682,6 +682,25 @@ def test_a_page_is_a_slice(store: Store, *, only_failed: bool | None, model: str
         assert list(page) == wanted[offset : None if limit is None else offset + limit]
 
 
+@pytest.mark.parametrize("only_failed", [None, True, False])
+@pytest.mark.parametrize("sample_id", ["sum-10", "sum-2", "nobody"])
+def test_the_outcomes_of_a_sample(
+    store: Store, *, only_failed: bool | None, sample_id: str
+) -> None:
+    begun(store, "a", "other")
+    store.append("a", mixed())
+    store.append("other", mixed())
+    wanted = [
+        one
+        for one in in_order(mixed())
+        if only_failed in {None, one.failure is not None} and one.sample_id == sample_id
+    ]
+
+    assert list(store.outcomes("a", failed=only_failed, sample_id=sample_id)) == wanted
+    page = store.outcomes("a", failed=only_failed, sample_id=sample_id, offset=3, limit=5)
+    assert list(page) == wanted[3:8]
+
+
 def test_outcomes_are_counted(store: Store) -> None:
     begun(store, "a")
 
@@ -703,6 +722,39 @@ def test_a_deleted_run_is_gone_and_the_others_are_not(store: Store) -> None:
     assert store.trace("ab") == trace("b")
     assert store.score("01") == Score(values={"score": 1.0}, correct=True)
     assert store.trace("cd") is None
+
+
+def test_a_run_of_the_same_plan_that_was_not_seen_is_taken_instead(store: Store) -> None:
+    seen = Run(id="a", created="now", updated="now", status="running", plan_key="plan")
+    meanwhile, own = structs.replace(seen, id="b"), structs.replace(seen, id="c")
+    other = structs.replace(seen, id="d", plan_key="another")
+
+    assert store.begin(seen, seen=()).id == "a"
+    assert store.begin(meanwhile, seen={"a"}).id == "b"
+    assert store.begin(own, seen={"a"}).id == "b"
+    assert store.begin(other, seen=()).id == "d"
+    assert [run.id for run in store.runs()] == ["d", "b", "a"]
+
+
+def test_a_process_that_is_alone_with_its_run_may_take_every_job(store: Store) -> None:
+    begun(store, "a")
+    store.append("a", [outcome(0), failed(1)])
+
+    membership = store.join("a")
+
+    assert not membership.is_shared
+    assert not membership.has_others()
+    assert membership.is_ready()
+    assert not membership.others_claim()
+    assert membership.count_earlier() == 2
+    jobs = [("sums", "m", ordinal, 0) for ordinal in range(3)]
+    membership.share(jobs)
+    assert [claim.state for claim in membership.claim(jobs)] == ["mine"] * 3
+    membership.renew(jobs)
+    membership.release()
+    membership.leave()
+    store.append("a", [outcome(2)])
+    assert store.join("a").count_earlier() == 3
 
 
 def test_the_id_of_a_deleted_run_can_be_begun_again(store: Store) -> None:

@@ -213,7 +213,7 @@ def test_subagents_are_no_part_of_a_session(tmp_path: Path) -> None:
         pytest.param("prompt", "a request without an answer", id="a prompt"),
         pytest.param("call", "ends with a tool call", id="a call"),
         pytest.param("result", "ends with a tool result", id="a result"),
-        pytest.param("failure", "the call of the model failed: API Error: 529", id="a failure"),
+        pytest.param("failure", "the model call failed: API Error: 529", id="a failure"),
     ],
 )
 def test_a_session_without_an_answer_says_why(tmp_path: Path, last: str, error: str) -> None:
@@ -289,7 +289,7 @@ def test_lines_of_other_kinds_and_sessions_without_a_prompt_are_passed_over(tmp_
     [
         pytest.param("{", "a.jsonl:3:2: not JSON", id="cut"),
         pytest.param("[1]", "a.jsonl:3: ", id="no object"),
-        pytest.param('{"type": "user", "message": 7}', "expected a line of a log", id="a number"),
+        pytest.param('{"type": "user", "message": 7}', "expected a log line", id="a number"),
         pytest.param('{"type": "user", "message": {"content": 7}}', "a.jsonl:3: ", id="content"),
     ],
 )
@@ -316,10 +316,10 @@ def test_a_log_that_is_too_large_is_an_error(
 def test_a_place_without_sessions_is_an_error_that_says_where(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="gone: no such file or directory"):
         list(source(tmp_path / "gone").rows())
-    with pytest.raises(BadDataset, match="no session of Claude Code in it"):
+    with pytest.raises(BadDataset, match="contains no Claude Code sessions"):
         list(source(tmp_path).rows())
     short().save(tmp_path / "a.jsonl")
-    with pytest.raises(BadDataset, match="no session `b` in it"):
+    with pytest.raises(BadDataset, match="contains no session `b`"):
         list(source(tmp_path, session_id="b").rows())
     with pytest.raises(BadDataset, match="no rows"):
         list(source(tmp_path, from_time="2030-01-01").rows())

@@ -69,8 +69,8 @@ def test_only_files_with_the_extension(tmp_path: Path, extension: str) -> None:
 @pytest.mark.parametrize(
     ("extension", "said"),
     [
-        pytest.param("", "got an empty text", id="empty"),
-        pytest.param(".", "got an empty text", id="a dot"),
+        pytest.param("", "got an empty string", id="empty"),
+        pytest.param(".", "got an empty string", id="a dot"),
         pytest.param("pdf", "PDFs are skipped", id="PDF"),
     ],
 )
@@ -98,7 +98,7 @@ def test_links_are_followed(tmp_path: Path) -> None:
 def test_a_broken_link_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.md").symlink_to(tmp_path / "gone")
 
-    with pytest.raises(Unreadable, match=r"a\.md: No such file"):
+    with pytest.raises(Unreadable, match=r"a\.md: no such file"):
         list(folder(tmp_path).rows())
 
 

@@ -264,4 +264,4 @@ def test_a_log_that_was_cut_short_says_so(tmp_path: Path) -> None:
     with pytest.raises(BadDataset, match="truncated: its JSON is incomplete") as caught:
         source(file_path=path).check()
 
-    assert "is it a complete log of Inspect AI?" in caught.value.hint
+    assert "is it a complete Inspect AI log?" in caught.value.hint

@@ -195,7 +195,7 @@ def test_a_wrong_key_says_where_keys_come_from(server: ModelServer, tmp_path: Pa
     ("reply", "said"),
     [
         pytest.param({"runs": 7}, "expected a list as `runs`", id="no list"),
-        pytest.param({"runs": ["a"]}, r"expected an object as \[0\]", id="no object"),
+        pytest.param({"runs": ["a"]}, r"expected an object at \[0\]", id="no object"),
         pytest.param({"runs": [{"name": "a"}]}, "expected an `id`", id="no id"),
         pytest.param({"runs": []}, "langsmith: shop: no rows", id="nothing"),
         pytest.param(
@@ -231,7 +231,7 @@ def test_examples_that_come_again_and_again_are_an_error(
     page = [{"id": f"e{number}", "inputs": {}, "outputs": {}} for number in range(100)]
     server.behave(in_turn(serve.json([{"id": "d", "name": "shop"}]), serve.json(page)))
 
-    with pytest.raises(BadDataset, match="the example `e0` came twice"):
+    with pytest.raises(BadDataset, match="the server sent the example `e0` twice"):
         list(source(server, tmp_path, project=None, dataset="shop").rows())
 
 

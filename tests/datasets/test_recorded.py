@@ -199,7 +199,7 @@ def test_an_answer_that_is_only_a_call_says_nothing_rather_than_what_was_said_be
         pytest.param({"role": "user", "content": [{}]}, "expected text or parts", id="no type"),
         pytest.param(
             {"role": "user", "content": [{"type": "text", "text": None}]},
-            "expected a text in a part",
+            "expected a string in a part",
             id="a text that is none",
         ),
         pytest.param(
@@ -207,7 +207,7 @@ def test_an_answer_that_is_only_a_call_says_nothing_rather_than_what_was_said_be
         ),
         pytest.param(
             {"role": "assistant", "tool_calls": [{"id": "c"}]},
-            "the name of a function",
+            "a function name",
             id="a name",
         ),
         pytest.param({"role": "assistant", "tool_calls": [3]}, "expected a call", id="a call"),

@@ -63,7 +63,7 @@ def test_no_sample_id_is_none(given: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        pytest.param("", "got an empty text", id="empty"),
+        pytest.param("", "got an empty string", id="empty"),
         pytest.param(True, "got a `bool`", id="a boolean"),
         pytest.param(["x"], "got a `list`", id="a list"),
         pytest.param({}, "got a `dict`", id="an object"),
@@ -72,7 +72,7 @@ def test_no_sample_id_is_none(given: Any) -> None:
 def test_what_cannot_be_an_id_is_refused(given: Any, said: str) -> None:
     error = refused(rows({"sample_id": "x"}, {"sample_id": given}))
 
-    assert f"a.csv: row 1: `sample_id` must be a text or a number, {said}" in str(error)
+    assert f"a.csv: row 1: `sample_id` must be a string or a number, {said}" in str(error)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_no_rows_left_says_which_filter_dropped_how_many() -> None:
     filters = (comparison("sample.a", 3, "less_than"), comparison("a", 9, "greater_than"))
 
     assert str(refused(rows(*samples, filters=filters))) == (
-        "a.csv: none of 5 rows left after 2 filters: filters[0] dropped 2, filters[1] dropped 3"
+        "a.csv: none of the 5 rows passed 2 filters: filters[0] dropped 2, filters[1] dropped 3"
     )
 
 

@@ -102,7 +102,7 @@ def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
     [
         pytest.param("{", "a.jsonl:2:2: not JSON", "one row per line", id="no JSON"),
         pytest.param(
-            '"hi"', "a.jsonl:2: expected an object, got a text", "write a row as", id="a text"
+            '"hi"', "a.jsonl:2: expected an object, got a string", "write a row as", id="a text"
         ),
         pytest.param(
             '{"txt": "x", "n": 1}',
@@ -119,15 +119,15 @@ def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
         pytest.param(
             '{"a": "x", "b": "y"}',
             "a.jsonl:2: no field `text`; it has `a`, `b`",
-            "set the field of the text with `--field NAME`",
+            "set the text field with `--field NAME`",
             id="another field",
         ),
         pytest.param("{}", "a.jsonl:2: no field `text`; it has no field", "`--field", id="none"),
         pytest.param(
-            '{"text": 1}', "a.jsonl:2: expected a text in `text`, got a number", "", id="a number"
+            '{"text": 1}', "a.jsonl:2: expected a string in `text`, got a number", "", id="a number"
         ),
         pytest.param(
-            '{"text": null}', "a.jsonl:2: expected a text in `text`, got null", "", id="null"
+            '{"text": null}', "a.jsonl:2: expected a string in `text`, got null", "", id="null"
         ),
         pytest.param('{"text": "\\ud800"}', "a lone surrogate", "", id="half a pair"),
     ],
@@ -200,7 +200,9 @@ def test_a_binary_file_is_no_text(tmp_path: Path) -> None:
     ("name", "options", "said"),
     [
         pytest.param("a.txt", {"field": "body"}, "`--field` is for .jsonl files", id="field"),
-        pytest.param("a.jsonl", {"split": "lines"}, "`--split` is for files", id="split"),
+        pytest.param(
+            "a.jsonl", {"split": "lines"}, "`--split` is for plain text files", id="split"
+        ),
     ],
 )
 def test_an_option_that_no_file_has_a_use_for_is_refused(
@@ -245,7 +247,7 @@ def test_a_file_that_changes_after_the_check_is_an_error(tmp_path: Path, after: 
     texts.check()
     written(tmp_path, "a.txt", after.encode("latin-1"))
 
-    with pytest.raises(BadDataset, match="the file was changed while it was in use"):
+    with pytest.raises(BadDataset, match="the file changed while it was in use"):
         list(texts.documents())
 
 
@@ -257,7 +259,7 @@ def test_a_file_that_grows_while_it_is_read_gives_no_more_than_was_checked(tmp_p
     first = next(found)
     written(tmp_path, "a.txt", "one\ntwo\nthree\n")
 
-    with pytest.raises(BadDataset, match="was changed"):
+    with pytest.raises(BadDataset, match="the file changed"):
         list(found)
     assert first.text == "one"
 

@@ -112,7 +112,7 @@ def test_addresses_that_differ_in_the_query_are_kept_apart(
         pytest.param(huge(5000), "larger than", id="too large, and says so"),
         pytest.param(huge(5000, declared=False), "larger than", id="too large"),
         pytest.param(never, "timed out", id="silence"),
-        pytest.param(slow_drip, "not done after", id="never done"),
+        pytest.param(slow_drip, "not finished after", id="never done"),
     ],
 )
 def test_what_cannot_be_fetched_leaves_nothing_behind(
@@ -169,7 +169,7 @@ def test_nobody_there(tmp_path: Path) -> None:
         pytest.param("ftp://example.org/a.csv", "expected a URL with http", id="ftp"),
         pytest.param("a.csv", "expected a URL with http", id="a path"),
         pytest.param("https:///a.csv", "expected a URL with http", id="no host"),
-        pytest.param("https://u:p@example.org/a.csv", "without user", id="a password"),
+        pytest.param("https://u:p@example.org/a.csv", "without a user name", id="a password"),
         pytest.param("https://example.org/a.txt", "got `a.txt`", id="another kind of file"),
         pytest.param("https://example.org/a?f=.csv", "got `a`", id="an ending in the query"),
         pytest.param("https://[::1/a.csv", "Invalid IPv6", id="no address"),

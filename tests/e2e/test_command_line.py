@@ -146,8 +146,8 @@ def test_a_run_goes_by_its_name_and_its_tag_wherever_an_id_is_taken(folder: Path
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        pytest.param(("--name", "latest"), "not a valid name of a run", id="a word that is taken"),
-        pytest.param(("--name", "2026"), "not a valid name of a run", id="like an id"),
+        pytest.param(("--name", "latest"), "not a valid run name", id="a word that is taken"),
+        pytest.param(("--name", "2026"), "not a valid run name", id="like an id"),
         pytest.param(("--name", "base"), "already has this name", id="of another run"),
         pytest.param(("--tag", "main"), "expected KEY=VALUE", id="a tag without a key"),
         pytest.param(("--tag", "branch="), "not a valid tag", id="a tag without a value"),

@@ -127,7 +127,7 @@ def test_delete_asks_on_a_terminal(answer: bytes, *, left: bool, project: Path) 
 def test_what_stands_with_others_is_said_where(project: Path) -> None:
     done = evalwright("eval", "delete", "first-steps", "--yes", cwd=project, exit_code=2)
 
-    assert "is in run.yaml with others" in done.stderr
+    assert "is in run.yaml together with other documents" in done.stderr
 
 
 def test_a_dataset_is_looked_at(project: Path) -> None:

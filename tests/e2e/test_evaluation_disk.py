@@ -147,10 +147,9 @@ def test_rows_that_change_during_the_run_stop_it(tmp_path: Path, count: int) -> 
     assert broken.returncode == 1, broken.stderr
     error, hint = broken.stderr.splitlines()
     assert (
-        error
-        == f"evalwright: {path.relative_to(tmp_path)}: the file was changed while it was in use"
+        error == f"evalwright: {path.relative_to(tmp_path)}: the file changed while it was in use"
     )
-    assert "start again" in hint
+    assert "run again" in hint
     assert not any(prompt.startswith("other") for prompt in asked)
     assert again["summary"]["completed"] == count
     assert {one.sample["question"][:5] for one in outcomes_in(tmp_path)} == {"other"}

@@ -194,7 +194,7 @@ def test_a_key_of_a_file_that_was_typed_where_it_would_be_kept_is_refused(
         done = evalwright(server, *RUN, *arguments, cwd=tmp_path)
 
     assert done.returncode == 2, done.stderr
-    assert "contains a secret of the environment" in done.stderr
+    assert "contains a secret from the environment" in done.stderr
     assert_silent("what was said", f"{done.stdout}{done.stderr}".encode())
     assert not (tmp_path / ".evalwright").exists()
     assert server.log == []

@@ -134,7 +134,7 @@ def test_mistakes_of_policies_are_all_told_at_their_places(folder: Path) -> None
     assert "did you mean `>=`?" in told
     assert "policies/launch.yaml:9:16: bad_value" in told
     assert "other.yaml:2:1: unknown_key" in told
-    assert "3 errors, nothing was checked" in told
+    assert "3 errors; nothing was checked" in told
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_a_report_that_cannot_be_read_is_told_in_a_line(folder: Path) -> None:
 
     for command in ("gate", "report"):
         told = refused(command, cwd=folder)
-        assert f"the report of run {run.id} was written by another version" in told
+        assert f"the report of run {run.id} was written by a different version" in told
         assert "hint: run it again" in told
 
 

@@ -73,7 +73,7 @@ def test_a_corrected_target_of_a_record_moves_its_score(tmp_path: Path) -> None:
     text = evalwright("score", answer["parent"], "--markdown", "out.md", cwd=tmp_path)
     run_id = json.loads(evalwright("report", "--json", cwd=tmp_path).stdout)["run_id"]
     for shown in (text.stdout, (tmp_path / "out.md").read_text()):
-        assert f"Moved since {answer['parent']}" in shown
+        assert f"Changes since {answer['parent']}" in shown
         assert "+0.625" in shown
         assert "the first 5; 7 samples changed" in shown
     assert f"`evalwright show {run_id} --changed` shows all" in text.stdout
@@ -92,7 +92,7 @@ def test_a_corrected_target_of_a_project_moves_its_score(tmp_path: Path) -> None
     assert (row["before"], row["after"], row["difference"]) == (0.5, 1.0, 0.5)
     assert (row["up"], row["down"], row["unmatched"]) == (1, 0, 1)
     assert [sample["sample_id"] for sample in answer["samples"]] == ["1"]
-    assert "unmatched: samples that only one of the runs has" in scored.stdout
+    assert "unmatched: samples that are in only one of the runs" in scored.stdout
     assert "false" in scored.stdout.partition("Changed scores")[2]
 
 
@@ -107,8 +107,8 @@ def test_a_scorer_that_is_added_has_no_earlier_value(tmp_path: Path) -> None:
     assert (rows["other"]["before"], rows["other"]["after"]) == (None, 1.0)
     assert rows["other"]["difference"] is None
     assert (rows["judged"]["difference"], answer["changed"]) == (0.0, 0)
-    assert "new" in text.partition("Moved since")[2]
-    assert "1 metric did not move" in text
+    assert "new" in text.partition("Changes since")[2]
+    assert "1 metric did not change" in text
 
 
 def test_a_sample_that_fails_now_or_no_longer_is_counted(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_run_in_which_nothing_moved_says_so(run: Any, tmp_path: Path) -> None:
     scored = evalwright("score", "latest", cwd=tmp_path)
 
     assert "No score changed" in scored.stdout
-    assert "Moved since" not in scored.stdout
+    assert "Changes since" not in scored.stdout
 
 
 @pytest.mark.parametrize("run", [run_records, run_project])

@@ -50,6 +50,24 @@ config:
   url: URL/chat/completions
   ADAPTER
 """
+ADAPTER = """\
+key: plain
+display_name: Plain
+TASKprocess_input: {language: jinja, source_code: "{{ input | tojson }}"}
+process_output: {language: jinja, source_code: "{{ body }}"}
+"""
+GENERATOR = """\
+key: letters
+display_name: Letters
+definition:
+  SOURCE: {type: inline_samples, samples: [{question: q0}, {question: q1}]}
+  synthesizers: [{type: empty}]
+"""
+GENERATED = """\
+key: made
+display_name: Made
+generator_specification: {dataset_generator_key: letters}
+"""
 RUN = """\
 evaluation:
   key: main
@@ -57,6 +75,7 @@ evaluation:
   SAMPLEStask_specifications:
     - {key: a, task_key: choose, model_key: bot}
     - {key: b, task_key: unique, dataset_key: rows}
+    - {key: c, task_key: unique, dataset_key: made}
 """
 NEW = {
     "TYPE": "benchmark_task",
@@ -64,6 +83,7 @@ NEW = {
     "ROWS": "source: {type: local, file_path: rows.jsonl}",
     "ADAPTER": "adapter: {key: latticeflow$identity}",
     "SAMPLES": "num_samples: 10\n  ",
+    "SOURCE": "dataset",
 }
 OLD = {
     "TYPE": "declarative_task",
@@ -72,6 +92,8 @@ OLD = {
     "ROWS": "file_path: rows.jsonl",
     "ADAPTER": "adapter: {key: latticeflow$identity_chat_completion}",
     "SAMPLES": "mode: debug\n  ",
+    "TASK": "task: chat_completion\n",
+    "SOURCE": "data_source",
 }
 WARNINGS = [
     ("tasks/choose.yaml:4: `evaluated_entity_type` is deprecated here", "inside `definition`"),
@@ -82,6 +104,8 @@ WARNINGS = [
     ("tasks/unique.yaml:4: `evaluated_entity_type` is deprecated here", "inside `definition`"),
     ("datasets/rows.yaml:3: `file_path` was replaced by `source`", "source: {type: local"),
     ("models/bot.yaml:6: `latticeflow$identity_chat_completion` is the old name", "identity`"),
+    ("dataset_generators/letters.yaml:4: `data_source` is the old name", "write `dataset`"),
+    ("model_adapters/plain.yaml:3: the `task` of an adapter no longer has", "remove it"),
     ("run.yaml:4: `mode` is deprecated", "`num_samples`"),
 ]
 
@@ -93,6 +117,9 @@ def write_spelling(folder: Path, server: ModelServer, *, old: bool) -> Path:
         "tasks/choose": TASK,
         "tasks/unique": UNIQUE,
         "datasets/rows": DATASET,
+        "datasets/made": GENERATED,
+        "dataset_generators/letters": GENERATOR,
+        "model_adapters/plain": ADAPTER,
         "models/bot": MODEL.replace("URL", server.url),
         "run": RUN,
     }.items():
@@ -129,7 +156,11 @@ def test_older_spellings_give_the_same_results_as_the_current_ones(tmp_path: Pat
             reports.append(report_of(evalwright(server, "run", "run.yaml", "--json", cwd=folder)))
 
     assert measure(reports[0]) == measure(reports[1])
-    assert measure(reports[0]) == [("a", "is_correct_mean", 0.5, 10), ("b", "ok_mean", 1.0, 10)]
+    assert measure(reports[0]) == [
+        ("a", "is_correct_mean", 0.5, 10),
+        ("b", "ok_mean", 1.0, 10),
+        ("c", "ok_mean", 1.0, 2),
+    ]
 
 
 def test_every_older_spelling_is_a_warning_with_what_to_write_now(tmp_path: Path) -> None:

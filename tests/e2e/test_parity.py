@@ -439,5 +439,5 @@ def test_choices_of_another_solver_are_refused(server: ModelServer, tmp_path: Pa
     assert done.returncode == 2
     assert done.stderr == (
         "evalwright: tasks: `--mcq loglikelihood` needs a `single_turn_solver`; "
-        "the task has a `multi_turn_solver`\n  hint: use `--mcq letter`, or another solver\n"
+        "the task has a `multi_turn_solver`\n  hint: use `--mcq letter`, or a different solver\n"
     )

@@ -91,7 +91,7 @@ def test_one_reply_with_five_samples_is_five_rows_of_an_empty_source(
     server.behave(answer(lambda _: {"samples": [{"q": f"q{n}", "a": n} for n in range(5)]}))
     definition = """
 type: declarative_dataset_generator
-data_source:
+dataset:
   type: empty
 synthesizers:
   - type: llm
@@ -511,7 +511,7 @@ synthesizers:
 
     assert done.returncode == 1
     assert (
-        "only 1 of 2 rows could be generated: another pass over the data source yields none"
+        "only 1 of 2 rows could be generated: a further pass over the data source yields none"
         in done.stderr
     )
 
@@ -545,7 +545,7 @@ synthesizers:
 
     assert checked.returncode == 0
     for name in ("user_prompt_template", "source", "sample_properties"):
-        assert f"the earlier spelling of `{name}`" in checked.stderr
+        assert f"the old syntax for `{name}`" in checked.stderr
     (made,) = json.loads(done.stdout)
     assert [row["said"] for row in read_rows(tmp_path / made["file"])] == [
         "re: Bonn 1",

@@ -140,7 +140,7 @@ def test_no_references_are_a_failure_and_none_found_are_a_score(
         (outcome, *_) = outcomes_in(tmp_path)
         assert outcome.failure is not None
         assert outcome.failure.stage == "score"
-        assert outcome.failure.message.startswith("the output of the model has no `references`")
+        assert outcome.failure.message.startswith("the model's output has no `references`")
         assert outcome.trace is not None
 
 

@@ -258,7 +258,7 @@ BAD = """\
 
 @pytest.fixture(scope="module")
 def finished_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The starter project after a run, with a policy and a file of bad records."""
+    """The starter project after a run, with a policy and a file of invalid records."""
     folder = tmp_path_factory.mktemp("starter") / "demo"
     evalwright("init", str(folder), cwd=folder.parent)
     (folder / "policy.yaml").write_text(POLICY)

@@ -292,8 +292,8 @@ def test_a_model_that_the_run_never_asked_has_nothing_to_score(
         api.score()
 
     assert str(caught.value) == (
-        f"run {first.run_id} has no answers of `openai/z`, which the project now names; "
-        "it has answers of `openai/x`"
+        f"run {first.run_id} has no answers from `openai/z`, which the project now names; "
+        "it has answers from `openai/x`"
     )
 
 

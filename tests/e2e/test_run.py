@@ -177,7 +177,7 @@ def test_without_a_sandbox_programs_are_refused_with_exit_4_unless_the_user_allo
 
     assert (refused.returncode, refused.stdout) == (4, "")
     assert refused.stderr == (
-        "evalwright: no sandbox is available that isolates programs: "
+        "evalwright: no sandbox that isolates programs is available: "
         "namespaces+seccomp: forbidden here\n"
         "  hint: `evalwright doctor` shows how to get one; `--unsafe-code-exec` runs programs in a "
         "plain child process with your permissions: only for code you trust\n"
@@ -284,7 +284,7 @@ def test_bad_records_are_refused_with_exit_1_and_nothing_is_run(
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr == (
-        "evalwright: 2 bad records, nothing was run: "
+        "evalwright: 2 invalid records; nothing was run: "
         "tasks.jsonl:2 (bad_json), tasks.jsonl:3 (duplicate_task_id)\n"
         "  hint: `evalwright validate tasks.jsonl` explains each; "
         "`--allow-bad-tasks` runs the valid records and lists the others in the report\n"
@@ -301,7 +301,7 @@ def test_bad_records_can_be_left_out_and_the_report_lists_them(
 
     assert shown.returncode == 0
     assert re.search(r"tasks\.jsonl:2 +bad_json", shown.stdout)
-    assert "1 of 1 sample completed, 2 bad records left out" in shown.stdout
+    assert "1 of 1 sample completed, 2 invalid records excluded" in shown.stdout
     assert found["summary"]["excluded"] == found["metrics"][0]["excluded"] == 2
     assert [(row["line"], row["rule"]) for row in found["left_out"]] == [
         (2, "bad_json"),
@@ -340,7 +340,7 @@ def test_bad_records_can_be_left_out_and_the_report_lists_them(
         pytest.param(["-", *ORACLE], "read twice", id="standard input"),
         pytest.param(["empty.jsonl", *ORACLE], "empty.jsonl: no tasks", id="an empty file"),
         pytest.param(
-            [str(TASKS_BAD), *ORACLE, "--allow-bad-tasks"], "no tasks", id="only bad records"
+            [str(TASKS_BAD), *ORACLE, "--allow-bad-tasks"], "no tasks", id="only invalid records"
         ),
         pytest.param([str(TASKS), *ORACLE, "--limit", "0"], "--limit", id="nothing to run"),
         pytest.param([str(TASKS), *ORACLE, "--seed", "-1"], "--seed", id="no such seed"),
@@ -963,5 +963,7 @@ def test_the_library_gives_every_outcome() -> None:
 
 @pytest.mark.parametrize("name", ["limit", "concurrency", "bins", "seed"])
 def test_the_library_refuses_options_that_cannot_be_before_it_runs(name: str) -> None:
+    run: Any = ew.run  # with a keyword that is only known here
+
     with pytest.raises(UsageError, match=f"`{name}`: Expected `int` >= "):
-        ew.run(TASKS, "scripted/oracle", progress=None, **{name: -1})
+        run(TASKS, "scripted/oracle", progress=None, **{name: -1})

@@ -181,7 +181,7 @@ def test_providers_are_listed_with_a_line_each(tmp_path: Path) -> None:
     assert len(shown.splitlines()) == len(found) + 1
     assert found["openai"]["key_variable"] == "OPENAI_API_KEY"
     assert found["ollama"]["needs_key"] is False
-    assert found["replay"]["about"] == "answer from recorded outputs"
+    assert found["replay"]["about"] == "answers from recorded outputs"
     assert found["replay"]["base_url"] is None
 
 

@@ -219,7 +219,7 @@ def test_a_key_that_was_typed_where_it_would_be_kept_is_refused(
         )
 
     assert done.returncode == 2
-    assert "contains a secret of the environment" in done.stderr
+    assert "contains a secret from the environment" in done.stderr
     assert leaks(PLAIN, f"{done.stdout}{done.stderr}".encode()) == []
     assert not (tmp_path / ".evalwright").exists()
     assert server.log == []

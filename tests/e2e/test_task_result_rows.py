@@ -26,7 +26,8 @@ definition:
                 and answered["content"][0]["text"] == "4"
                 and output["raw_outputs"][0]["choices"][0]["message"]["content"] == "4"
                 and output["choices"][0]["message"]["content"] == "4"
-                and output["direct_ios"] == []
+                and sample["sample"]["question"] in output["direct_ios"][0]["direct_input"]["body"]
+                and output["direct_ios"][0]["direct_output"]["status_code"] == 200
                 and sample["scores"]["exact"]["values"] == {"is_correct": True}
                 and sample["errors"] == []
             }

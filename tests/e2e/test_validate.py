@@ -312,7 +312,7 @@ def test_bad_content_is_one_line_on_stdout(
     [
         pytest.param("gone", "no such file", id="a missing file"),
         pytest.param(
-            "cut.gz", "the compressed data ends early: the file was cut short", id="a cut gzip"
+            "cut.gz", "the compressed data ends early: the file is truncated", id="a cut gzip"
         ),
         pytest.param("hurt.gz", "the compressed data is damaged: ", id="a damaged gzip"),
         pytest.param("hurt.zst", "the compressed data is damaged: ", id="a damaged zstd"),

@@ -216,7 +216,7 @@ def test_a_rule_that_cannot_say_tells_what_trials_have_made_of_the_scores() -> N
     truth, text = (one.failure for one in kept.read() if one.trial == 0)
     assert truth is not None
     assert truth.message.endswith("; over 3 trials `judge.ok` is the mean (0.667)")
-    assert truth.hint == "compare the mean, such as `greater_than` 0.5"
+    assert truth.hint == "compare the mean, for example with `greater_than` 0.5"
     assert text is not None
     assert text.message.endswith("; over 3 trials `judge.ok` is text and has no value")
 
@@ -392,7 +392,7 @@ def test_the_share_of_a_label_that_is_null_in_a_run_has_no_interval() -> None:
     )
 
     assert [one.measure.interval for one in made.figures] == [None, None]
-    assert all("not an average over samples" in one.measure.reason for one in made.figures)
+    assert all("not a mean over samples" in one.measure.reason for one in made.figures)
 
 
 @pytest.mark.parametrize(
@@ -424,7 +424,7 @@ def test_what_is_no_average_over_samples_has_no_interval_over_runs() -> None:
 
     assert figure.measure.value == pytest.approx(sum(one or 0 for one in figure.runs) / 2)
     assert figure.measure.interval is None
-    assert "not an average over samples" in figure.measure.reason
+    assert "not a mean over samples" in figure.measure.reason
 
 
 def test_no_samples_are_no_figures_and_no_agreement() -> None:

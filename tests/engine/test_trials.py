@@ -86,7 +86,7 @@ def test_a_name_that_the_scorer_gives_itself_is_not_taken_from_it() -> None:
 
     assert once(made) == {"ok": 0.5, "best": 8.0}
     assert made.broken["best"].type == "NameTaken"
-    assert "`max` of `ok` needs another name" in made.broken["best"].message
+    assert "`max` of `ok` needs a different name" in made.broken["best"].message
 
 
 def test_a_short_name_that_the_scorer_gives_itself_is_left_to_it() -> None:

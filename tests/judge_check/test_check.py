@@ -166,7 +166,7 @@ def test_what_is_not_compared_is_counted_and_said(folder: Path) -> None:
     found = check.agreement
     assert found is not None
     assert (found.n, found.unmatched, found.blank, found.unlabelled) == (1, 1, 2, 9)
-    assert "labels of samples that the run does not have: 1" in check.notes
+    assert "labels for samples that are not in the run: 1" in check.notes
     assert "rows without a label: 2" in check.notes
     assert found.figures["kappa"].value is None
     assert "the same label" in found.figures["kappa"].reason
@@ -197,8 +197,8 @@ def test_a_judge_without_a_verdict_neither_agrees_nor_disagrees(
         ),
         pytest.param(
             "sample_id,label\na,correct\nb,correct\n",
-            "none of its 2 labels is for a sample of `answers/right`: they are for `a`, `b`, "
-            "the samples are `q0`, `q1`, `q2`",
+            "none of its 2 labels is for a sample that `answers/right` judged: the labels are for "
+            "`a`, `b`, but the samples are `q0`, `q1`, `q2`",
             "--id-column",
             id="ids of something else",
         ),
@@ -252,9 +252,9 @@ def test_answers_of_several_models_are_told_apart(folder: Path) -> None:
     run(folder, models=["openai/model", "openai/model-2"])
     path = labelled(folder)
 
-    with pytest.raises(UsageError, match="answers of `openai/model`, `openai/model-2`"):
+    with pytest.raises(UsageError, match="answers from `openai/model`, `openai/model-2`"):
         checked(labels=path)
-    with pytest.raises(UnknownName, match="no answers of `openai/modle`"):
+    with pytest.raises(UnknownName, match="no answers from `openai/modle`"):
         checked(labels=path, model="openai/modle")
     one = checked(labels=path, model="openai/model").agreement
     (folder / "both.csv").write_text(
@@ -275,7 +275,7 @@ def test_a_run_of_records_has_no_judge(folder: Path) -> None:
     )
     ew.run(folder / "tasks.jsonl", models="scripted/oracle")
 
-    with pytest.raises(UsageError, match="has no judge: no scorer of its tasks queries"):
+    with pytest.raises(UsageError, match="has no judge: no scorer in its tasks queries"):
         checked(column="x")
 
 
@@ -284,7 +284,7 @@ def test_a_run_whose_scorers_ask_nobody_has_no_judge(folder: Path) -> None:
     scorers = '    - {type: string_equals, ground_truth: "{{ sample.reference }}"}\n'
     run(folder, scorers, prompt="")
 
-    with pytest.raises(UsageError, match="no scorer of its tasks queries"):
+    with pytest.raises(UsageError, match="no scorer in its tasks queries"):
         checked(column="human")
 
 
@@ -569,7 +569,7 @@ def test_a_column_model_that_means_something_else_is_said(folder: Path) -> None:
     (folder / "cars.csv").write_text("sample_id,model,label\nq0,Beetle,correct\n")
 
     with pytest.raises(
-        BadDataset, match="its column `model` has `Beetle`, the answers are those of `openai/model`"
+        BadDataset, match="the column `model` has `Beetle`, but the answers are from `openai/model`"
     ):
         checked(labels="cars.csv")
 
@@ -759,8 +759,8 @@ def test_labels_that_are_not_compared_are_counted_by_their_reasons(folder: Path)
     assert found.n == 1, "`openai:model` is `openai/model`"
     assert (found.other_models, found.unmatched_trials, found.unmatched) == (1, 1, 1)
     assert found.elsewhere == 1
-    assert "labels of answers of other models: 1" in check.notes
-    assert "skipped rows of other tasks: 1" in check.notes
+    assert "labels for answers from other models: 1" in check.notes
+    assert "skipped rows for other tasks: 1" in check.notes
 
 
 @pytest.mark.usefixtures("server")
@@ -782,7 +782,7 @@ def test_where_ids_are_places_the_hint_says_so(folder: Path) -> None:
     with pytest.raises(BadDataset, match="the samples are `0`, `1`, `2`") as error:
         checked(labels=labelled(folder))
 
-    assert "the ids are the places of rows, from 0" in error.value.hint
+    assert "the ids are row positions, starting at 0" in error.value.hint
 
 
 def test_each_probe_says_what_was_wrong_with_it(folder: Path, server: ModelServer) -> None:

@@ -34,15 +34,17 @@ def test_no_targets_are_a_clear_error(metric: Callable[[Any, Any], float]) -> No
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_text_is_no_list_of_targets(metric: Callable[[Any, Any], float]) -> None:
-    with pytest.raises(TypeError, match=r"expected a list of targets, got one text: write \['a b'"):
+    with pytest.raises(
+        TypeError, match=r"expected a list of targets, got one string: write \['a b'"
+    ):
         metric("a", "a b")
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_what_is_no_text_is_named(metric: Callable[[Any, Any], float]) -> None:
-    with pytest.raises(TypeError, match="expected a text, got 4 - at `prediction`"):
+    with pytest.raises(TypeError, match="expected a string, got 4 - at `prediction`"):
         metric(4, ["4"])
-    with pytest.raises(TypeError, match=r"expected a text, got None - at `targets\[1\]`"):
+    with pytest.raises(TypeError, match=r"expected a string, got None - at `targets\[1\]`"):
         metric("4", ["4", None])
 
 

@@ -76,9 +76,7 @@ def test_a_score_without_the_field_is_like_null() -> None:
 
 
 def test_a_text_is_no_number() -> None:
-    with pytest.raises(
-        ValueError, match=r"expected numbers in `x`, got `b` in the score 2; 1 of 3"
-    ):
+    with pytest.raises(ValueError, match=r"expected numbers in `x`, got `b` in score 2; 1 of 3"):
         measure(MEAN, of([1, "b", 2]))
 
 

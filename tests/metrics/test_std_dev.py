@@ -28,7 +28,9 @@ def test_the_example_of_the_format() -> None:
     ("values", "value", "reason"),
     [
         pytest.param([], None, "there are no scores", id="none"),
-        pytest.param([3], None, "undefined: a deviation needs two values", id="one"),
+        pytest.param(
+            [3], None, "undefined: a standard deviation needs at least two values", id="one"
+        ),
         pytest.param(
             [3, 3, 3], 0.0, "no interval: fewer than 20 values, or all are equal", id="equal"
         ),

@@ -28,7 +28,7 @@ def test_json_goes_in_and_the_same_comes_out() -> None:
     assert made.to_json() == CONVERSATION
 
     looked_at = [made[name] for name in made]
-    assert len(looked_at) == 7
+    assert len(looked_at) == 6
     assert made.to_json() == CONVERSATION
     assert copy.deepcopy(made) == made
 
@@ -127,3 +127,14 @@ def test_a_response_has_its_text_items_and_raw_output() -> None:
 def test_the_text_of_a_response_without_a_message_is_an_error(raw: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="no assistant message"):
         _ = ModelResponse(raw).text
+
+
+def test_only_the_trace_of_a_group_has_single_traces() -> None:
+    single = SolverTrace.from_json(CONVERSATION)
+    group = SolverTrace.from_json({**CONVERSATION, "solver_outputs": [CONVERSATION]})
+
+    assert not hasattr(single, "solver_outputs")
+    assert "solver_outputs" not in single
+    assert group["solver_outputs"][0].trace == single.trace
+    with pytest.raises(ValueError, match="solver_outputs"):
+        SolverTrace(items=[], solver_outputs=[])

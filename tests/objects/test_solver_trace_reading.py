@@ -51,8 +51,10 @@ def test_outputs_of_the_older_format_are_read_with_what_went_over_the_wire() -> 
         "custom_task_output_message",
     ]
     assert custom.output.y == 2
-    assert custom.to_json()["direct_ios"] == [{"input": "{}", "output": "[]"}]
+    assert custom.to_json()["direct_ios"] == [io]
     assert custom.direct_ios[0].direct_output.body == "[]"
+    older = {"items": [], "direct_ios": [{"input": "{}", "output": "[]"}]}
+    assert read_trace(older).to_json()["direct_ios"] == [io]
     response = read_trace({"raw_output": {"z": 1}, "items": ITEMS})
     assert response.to_json()["raw_outputs"] == [{"z": 1}]
 

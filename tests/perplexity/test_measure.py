@@ -124,7 +124,7 @@ def test_recorded_answers_are_refused(folder: Path) -> None:
 def test_a_bad_file_is_an_error_before_a_model_is_asked(folder: Path) -> None:
     (folder / "a.jsonl").write_text(rows("one") + rows(3))
 
-    with pytest.raises(BadDataset, match=r"a\.jsonl:2: expected a text"):
+    with pytest.raises(BadDataset, match=r"a\.jsonl:2: expected a string"):
         ew.perplexity("a.jsonl", "scripted/echo")
     assert not (folder / ".evalwright").exists()
 

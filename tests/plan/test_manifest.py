@@ -489,7 +489,9 @@ def test_a_manifest_that_is_stored_again_stays_what_it_is(raw: dict[str, Any]) -
     ],
 )
 def test_a_manifest_that_cannot_be_read_is_told_with_its_run(raw: dict[str, Any]) -> None:
-    with pytest.raises(Unreadable, match="run earlier was written by another version") as refused:
+    with pytest.raises(
+        Unreadable, match="run earlier was written by a different version"
+    ) as refused:
         read_manifest(run(raw))
 
     assert "run it again" in refused.value.hint

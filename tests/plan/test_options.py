@@ -6,10 +6,14 @@ import pytest
 
 from evalwright.cli.run import command
 from evalwright.errors import UsageError
-from evalwright.plan.options import RunOptions, parse_options
+from evalwright.plan.options import RunKeywords, RunOptions, parse_options
 
 TRANSLATED = {"files", "fail_fast", "models", "paths", "as_json", "markdown", "samples"}
 """Options of the command that are translated, are an alias, or are for printing."""
+
+
+def test_the_keywords_of_functions_are_the_options_and_their_alias() -> None:
+    assert set(RunKeywords.__annotations__) == {*RunOptions.__struct_fields__, "samples"}
 
 
 def test_without_options_everything_is_left_to_us() -> None:

@@ -152,14 +152,14 @@ def test_models_that_are_given_take_the_place_of_those_in_the_project(tmp_path: 
 
 
 def test_every_error_is_named_before_anything_is_run(tmp_path: Path) -> None:
-    with pytest.raises(BadTasks, match=r"1 error, nothing was run: .*run\.yaml:4") as refused:
+    with pytest.raises(BadTasks, match=r"1 error; nothing was run: .*run\.yaml:4") as refused:
         resolved(tmp_path, TASK, ", model_key: bto")
 
     assert "`evalwright validate" in refused.value.hint
 
 
 def test_snippets_can_be_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="which `--no-snippets` refuses"):
+    with pytest.raises(UsageError, match="which `--no-snippets` does not allow"):
         resolved(tmp_path, SYSTEM, "", no_snippets=True)
 
 

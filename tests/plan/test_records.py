@@ -274,7 +274,7 @@ def test_bad_records_are_refused_with_their_number_and_place(tmp_path: Path) -> 
         planned(path)
 
     assert str(refused.value) == (
-        f"2 bad records, nothing was run: {path}:2 (bad_json), {path}:4 (not_an_object)"
+        f"2 invalid records; nothing was run: {path}:2 (bad_json), {path}:4 (not_an_object)"
     )
     assert f"`evalwright validate {path}`" in refused.value.hint
     assert "`--allow-bad-tasks`" in refused.value.hint
@@ -286,7 +286,7 @@ def test_of_many_bad_records_the_first_five_places_are_named() -> None:
         planned(str(TASKS_BAD))
 
     count = len(TASKS_BAD.read_bytes().splitlines())
-    assert str(refused.value).startswith(f"{count} bad records, nothing was run: ")
+    assert str(refused.value).startswith(f"{count} invalid records; nothing was run: ")
     assert str(refused.value).count(f"{TASKS_BAD}:") == 5
     assert str(refused.value).endswith(f" and {count - 5} more")
 
@@ -294,7 +294,7 @@ def test_of_many_bad_records_the_first_five_places_are_named() -> None:
 def test_one_bad_record_beyond_the_limit_is_still_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "tasks.jsonl", record("a"), record("b"), "{")
 
-    with pytest.raises(BadTasks, match=r"^1 bad record, nothing was run"):
+    with pytest.raises(BadTasks, match=r"^1 invalid record; nothing was run"):
         planned(path, limit=1)
 
 
@@ -312,7 +312,7 @@ def test_bad_records_can_be_left_out_and_are_remembered_without_their_text(tmp_p
 
 
 @pytest.mark.parametrize(
-    "lines", [pytest.param([], id="an empty file"), pytest.param(["{"], id="only bad records")]
+    "lines", [pytest.param([], id="an empty file"), pytest.param(["{"], id="only invalid records")]
 )
 def test_nothing_to_run_is_an_error(tmp_path: Path, lines: list[str]) -> None:
     path = written(tmp_path / "tasks.jsonl", *lines)

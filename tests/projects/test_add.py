@@ -138,7 +138,7 @@ def test_what_belongs_to_something_else_is_never_replaced(project: Path) -> None
     new = project.parent / "new"
     (new / "questions.yaml").write_text(DATASET.replace("key: questions", "key: others"))
 
-    with pytest.raises(UsageError, match="already exists with other content"):
+    with pytest.raises(UsageError, match="already exists with different content"):
         api.add_entities("dataset", ["../new/questions.yaml"], update=True)
 
 

@@ -168,7 +168,9 @@ def test_delete_removes_the_file_and_nothing_else(project: Path) -> None:
 def test_what_stands_with_others_is_not_deleted(project: Path) -> None:
     before = files_in(project)
 
-    with pytest.raises(UsageError, match=r"is in run\.yaml with others") as raised:
+    with pytest.raises(
+        UsageError, match=r"is in run\.yaml together with other documents"
+    ) as raised:
         api.delete_entity("evaluation", "first-steps")
 
     assert raised.value.hint == "remove it there, at line 24"

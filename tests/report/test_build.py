@@ -62,7 +62,7 @@ def strict(text: str) -> Any:
 
 
 def mixed() -> Report:
-    """Two models, a failure, a bad record, confidences for one of them."""
+    """Two models, a failure, an invalid record, confidences for one of them."""
     return report_of(
         [
             outcome("good", "a", 1.0, logprob=-0.1),
@@ -103,7 +103,7 @@ def test_the_keys_are_those_that_tools_rely_on(part: str) -> None:
 @pytest.mark.parametrize(
     "report",
     [
-        pytest.param(mixed(), id="failures, a bad record, code execution"),
+        pytest.param(mixed(), id="failures, an invalid record, code execution"),
         pytest.param(all_failed(), id="everything failed"),
         pytest.param(report_of([outcome("m", "a", 0.5)]), id="one model, one task"),
     ],

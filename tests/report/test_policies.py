@@ -489,9 +489,9 @@ def test_of_figures_that_meet_the_nearest_to_failing_is_shown_and_doubts_of_the_
     assert found.reason == (
         "met by all 4 metrics; closest to failing:\nwide, m, s, accuracy: 0.900 ≥ 0.800, but "
         "the interval reaches down to 0.500;\n"
-        "the intervals of 1 more cross the threshold;\n"
-        "failed samples are excluded from 1 more (2 in total);\n"
-        "scores without a value are excluded from 1 more (3 in total)"
+        "the intervals of 1 more metric cross the threshold;\n"
+        "failed samples are excluded from 1 more metric (2 in total);\n"
+        "scores without a value are excluded from 1 more metric (3 in total)"
     )
 
 

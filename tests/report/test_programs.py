@@ -106,6 +106,15 @@ def test_verified_passes_are_counted_and_the_mean_without_the_rest() -> None:
     assert count_verified(HELD, []) == HELD
 
 
+def test_timeouts_that_rest_on_wall_clock_time_are_counted() -> None:
+    by_wall_clock = scored(0.0, "timeout", verified=True)
+    by_wall_clock.scores["record"].metadata["wall_clock"] = True
+
+    counted = count_verified(HELD, [by_wall_clock, scored(0.0, "timeout", verified=True)])
+
+    assert counted.wall_clock_timeouts == 1
+
+
 def test_output_is_shown_and_cannot_move_the_cursor() -> None:
     found = lines(output="one\n\x1b[2Jtwo\n")
 

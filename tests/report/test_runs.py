@@ -57,8 +57,8 @@ def test_a_task_is_told_with_its_counts_and_its_content() -> None:
     (task,) = (fact for name, fact in run_facts(shown()).rows if name == "task")
 
     assert task == (
-        "data/tasks.jsonl: 10 records, 2 of them code_exec, 12 generations per model, "
-        "1 bad record left out; content bd80"
+        "data/tasks.jsonl: 10 records, 2 of them code_exec, 12 trials per model, "
+        "1 invalid record excluded; content bd80"
     )
 
 

@@ -40,7 +40,7 @@ def test_two_models_without_a_failure() -> None:
         ("1", "good", "1.00", "[0.34, 1.00]", "75 %", "2/2"),
         ("2", "poor", "0.50", "[0.09, 0.91]", "25 %", "2/2"),
     ]
-    assert found.note == "mean over the 2 tasks that every model completed"
+    assert found.note == "mean over the 2 samples that every model completed"
 
 
 def test_with_a_failure_the_own_mean_and_its_bounds_stand_beside() -> None:
@@ -57,7 +57,7 @@ def test_one_model_wins_nothing_and_is_compared_with_nobody() -> None:
     report = report_of([outcome("only", "a", 1.0)])
 
     assert "wins" not in table(report, "Leaderboard").columns
-    assert table(report, "Leaderboard").note == "mean over the 1 task that it completed"
+    assert table(report, "Leaderboard").note == "mean over the 1 sample that it completed"
     assert "Differences" not in titles(report)
 
 
@@ -66,7 +66,7 @@ def test_when_no_task_is_shared_the_note_says_so() -> None:
 
     found = table(report, "Leaderboard")
 
-    assert found.note == "no task was completed by every model, so nothing can be ranked"
+    assert found.note == "no sample was completed by every model, so nothing can be ranked"
     assert cells(found, "#") == cells(found, "mean") == ["–", "–"]
     assert cells(found, "own mean") == ["1.00", "–"]
     assert cells(table(report, "Differences"), "verdict") == ["nothing to compare"]
@@ -121,7 +121,7 @@ def test_pass_at_k_says_over_how_many_tasks() -> None:
 
     assert cells(found, "metric") == ["pass@1", "pass@2"]
     assert cells(found, "value") == ["0.50", "1.00"]
-    assert cells(found, "tasks") == ["1", "1"]
+    assert cells(found, "samples") == ["1", "1"]
 
 
 def test_calibration_shows_the_models_that_said_how_sure_they_were() -> None:
@@ -180,11 +180,11 @@ def test_a_message_is_one_printable_line_of_bearable_length() -> None:
 def test_a_long_list_of_bad_records_is_cut_and_says_so() -> None:
     issues = [Issue(line=n, rule="bad_json", field=None, detail="cut") for n in range(1, 1001)]
 
-    found = table(report_of([outcome("m", "a", 1.0)], issues=issues), "Left out")
+    found = table(report_of([outcome("m", "a", 1.0)], issues=issues), "Excluded records")
 
     assert len(found.rows) == 50
     assert found.rows[0] == ("tasks.jsonl:1", "bad_json", "cut")
-    assert found.note == "bad records, which were not run; the first 50 of 1000, JSON has all"
+    assert found.note == "invalid records, which were not run; the first 50 of 1000, JSON has all"
 
 
 def test_two_long_names_that_differ_at_their_ends_stay_different() -> None:
@@ -222,6 +222,15 @@ def test_a_remark_says_how_many_passes_are_verified() -> None:
         "code_exec: 2 of 3 passes are verified; mean 0.750, or 0.500 if scores that are not "
         "verified counted 0"
     )
+
+
+@pytest.mark.parametrize(("count", "text"), [(1, "1 timeout rests"), (2, "2 timeouts rest")])
+def test_a_remark_says_how_many_timeouts_rest_on_wall_clock_time(count: int, text: str) -> None:
+    execution = CodeExecution(tier="container", verified=True, wall_clock_timeouts=count)
+
+    (note,) = remarks(report_of([outcome("m", "a", 1.0)], code_execution=execution))
+
+    assert note.startswith(f"code_exec: {text} on wall-clock time")
 
 
 def test_a_remark_says_when_isolated_programs_were_judged_where_they_could_lie() -> None:
@@ -387,7 +396,7 @@ def test_the_last_line_counts_bad_records_and_excluded_samples_apart() -> None:
         print_report(shown, out)
         printed.append(out.getvalue().splitlines()[-1])
 
-    assert "1 bad record left out" in printed[0]
+    assert "1 invalid record excluded" in printed[0]
     assert "1 sample excluded by rules" in printed[1]
 
 
@@ -413,7 +422,7 @@ def test_a_report_opens_with_its_tasks_and_how_the_run_went() -> None:
     assert lines[0] == "# x\\_y"
     assert lines[2].startswith(
         "Run `20261115-120000-abcd`, finished with failures: "
-        "1 of 2 samples completed, 1 failed, 1 left out. evalwright "
+        "1 of 2 samples completed, 1 failed, 1 excluded. evalwright "
     )
     assert lines[4] == "- m: a script"
 
@@ -424,7 +433,7 @@ def test_a_table_has_a_title_a_note_a_header_a_rule_and_its_rows() -> None:
     assert (
         "## Leaderboard\n"
         "\n"
-        "mean over the 1 task that it completed\n"
+        "mean over the 1 sample that it completed\n"
         "\n"
         "| # | model | mean | 95 % interval | completed |\n"
         "| --: | :-- | --: | --: | --: |\n"

@@ -48,7 +48,7 @@ def test_the_last_line_counts() -> None:
 
     assert piped(clean).splitlines()[-1] == "20261115-120000-abcd: 1 of 1 sample completed, 1.5 s"
     assert piped(mixed).splitlines()[-1] == (
-        "20261115-120000-abcd: 1 of 2 samples completed, 1 failed, 1 bad record left out, 1.5 s"
+        "20261115-120000-abcd: 1 of 2 samples completed, 1 failed, 1 invalid record excluded, 1.5 s"
     )
 
 

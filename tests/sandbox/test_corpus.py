@@ -11,11 +11,14 @@ from typing import Any, ClassVar
 import pytest
 from tests.sandbox import test_split, test_split_objects, test_split_state
 from tests.sandbox.attacks import GROUPS
+from tests.sandbox.attacks.table import NAMESPACES
 from tests.sandbox.corpus import CorpusProgram, read_programs
+from tests.sandbox.corpus.broken_checks import BROKEN_CHECKS, HANGING_CHECKS
 from tests.sandbox.corpus.forgeries import FORGERIES
 from tests.sandbox.corpus.honest_classes import CLASSES
 from tests.sandbox.corpus.honest_functions import FUNCTIONS
 from tests.sandbox.corpus.honest_more import MORE
+from tests.sandbox.corpus.honest_values import HEAD, VALUES, WAYS
 from tests.sandbox.corpus.plain import judge_plainly
 
 from evalwright.sandbox.jailed import Jailed
@@ -24,24 +27,31 @@ from evalwright.sandbox.worker import TIERS
 from evalwright.types import Execution, Program
 
 FORGING_GROUPS = ("lies", "patches", "tricks", "looks", "exits", "prints")
-# They pass in their own process; the check meets something that it does not reproduce.
+_INSPECTS = "an honest program may inspect a callback, for instance to count its parameters"
+_READS_TWICE = "a property or method that gives something new at each call is ordinary Python"
+_CONTAINS = "an honest `in`, on a trie or an interval, looks the same"
 UNVERIFIED = {
-    "lies: a text, made on demand",
-    "lies: a lie to a callback",
-    "lies: with everything in it",
-    "looks: around a callback",
-    "looks: at the namespace of a callback",
-    "looks: into a callback",
-    "patches: the names of the target",
-    "prints: a verdict on every descriptor, with the nonce that it finds",
-    "tricks: a module under the name of another that runs what it is given",
-    "tricks: a package of its own, where the target imports from",
-    "tricks: an end of another kind",
-    "tricks: an iteration that ends before it is checked",
+    "lies: with everything in it": _CONTAINS,
+    "looks: around a callback": _INSPECTS,
+    "looks: at the namespace of a callback": _INSPECTS,
+    "looks: into a callback": _INSPECTS,
+    "tricks: a package of its own, where the target imports from": (
+        "the target imports a module that only the program can provide"
+    ),
+    "4 in f(2)": _CONTAINS,
+    "@decorate\ndef check(): assert f(2) == 4\ncheck()": (
+        "a program need not call every function that it is given, such as a callback for errors"
+    ),
+    "r = f(2); assert r.value == 8 and r.value == 4": _READS_TWICE,
+    "r = f(2); assert len(r) == 1 and len(r) == 2": _READS_TWICE,
+    "r = f(2); assert r[0] == 1 and r[0] == 2": _READS_TWICE,
 }
-# `Low`, `Zero`, a `Bag` that cannot be read, a decorator that drops the check, and values with two
-# faces: nothing that the check receives contradicts them.
-UNVERIFIED_FORGERIES = 7
+"""Forgeries that pass, unverified, with the reason why they cannot be refused.
+
+Those of `attacks` by name, those of `corpus/forgeries` by target.
+"""
+NEED_FILES = {"tricks: a package of its own, where the target imports from"}
+"""Those that fail where no file can be written."""
 
 
 @pytest.fixture(scope="module", params=TIERS)
@@ -64,11 +74,15 @@ def best() -> Iterator[Jailed]:
     asyncio.run(sandbox.close())
 
 
-def judge_all(sandbox: Jailed, programs: Sequence[CorpusProgram]) -> list[Execution]:
+def judge_all(
+    sandbox: Jailed, programs: Sequence[CorpusProgram], timeout_s: float = 20
+) -> list[Execution]:
     async def judge() -> list[Execution]:
         return await asyncio.gather(
             *(
-                sandbox.judge(Program(source=each.source, targets=each.targets, timeout_s=20))
+                sandbox.judge(
+                    Program(source=each.source, targets=each.targets, timeout_s=timeout_s)
+                )
                 for each in programs
             )
         )
@@ -103,6 +117,20 @@ def test_honest_programs_are_judged_as_plain_python_judges_them(best: Jailed) ->
     assert len(passes) == len(programs)
     assert sum(each.verified for each in passes) >= 0.9 * len(passes)
     assert all(each.verified or each.reason for each in passes)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_honest_value_breaks_off_the_check(best: Jailed, way: str) -> None:
+    definition, target = WAYS[way]
+    makers = ", ".join(f"lambda: {value}" for value in VALUES)
+    source = f"{HEAD}\nmakers = [{makers}]\ndef make(n): return makers[n]()\n{definition}\n"
+    targets = tuple(target.replace("{0}", str(number)) for number in range(len(VALUES)))
+
+    (execution,) = judge_all(best, [CorpusProgram(source, targets)])
+
+    failed = [value for value, passed in zip(VALUES, execution.targets, strict=True) if not passed]
+    assert (execution.outcome, failed) == ("pass", []), execution.detail
+    assert len(VALUES) >= 140
 
 
 def test_wrong_programs_never_pass(best: Jailed) -> None:
@@ -187,16 +215,73 @@ def test_no_forgery_passes_verified(sandbox: Jailed) -> None:
         if attack.unheld == "pass" and "pass" not in attack.outcomes
     }
 
-    executions = judge_all(sandbox, [*programs, *attacks.values()])
+    named = [(each.targets[0], each) for each in programs]
+    named += [*attacks.items(), *BROKEN_CHECKS.items()]
 
-    passed = [each for each in executions if each.outcome == "pass"]
-    names = {
-        name
-        for name, execution in zip(attacks, executions[len(programs) :], strict=True)
+    executions = judge_all(sandbox, [program for _, program in named])
+
+    passed = [
+        (name, execution)
+        for (name, _), execution in zip(named, executions, strict=True)
         if execution.outcome == "pass"
+    ]
+    refused = {
+        name: execution
+        for (name, _), execution in zip(named, executions, strict=True)
+        if name in BROKEN_CHECKS and execution.outcome != "refused"
     }
-    assert [each for each in passed if each.verified] == []
-    assert names <= UNVERIFIED
-    forged = executions[: len(programs)]
-    assert sum(each.outcome == "pass" for each in forged) <= UNVERIFIED_FORGERIES
-    assert len(executions) >= 130
+    assert [each for each in passed if each[1].verified] == []
+    expected = set(UNVERIFIED) - (set() if sandbox.tier == NAMESPACES else NEED_FILES)
+    assert sorted(name for name, _ in passed) == sorted(expected)
+    assert refused == {}
+    assert len(executions) >= 180
+
+
+def test_a_program_that_hangs_only_in_the_check_is_refused(best: Jailed) -> None:
+    executions = judge_all(best, [HANGING_CHECKS["a sleep"]], timeout_s=4)
+
+    assert [each.outcome for each in executions] == ["refused"]
+    assert "for one answer in the check" in executions[0].detail
+
+
+@pytest.mark.slow
+def test_every_way_to_hang_only_in_the_check_is_refused(sandbox: Jailed) -> None:
+    executions = judge_all(sandbox, list(HANGING_CHECKS.values()), timeout_s=4)
+
+    assert {each.outcome for each in executions} == {"refused"}
+
+
+HONEST_AND_UNCHECKED = {
+    "a large value": ("def f(): return 'x' * 9_000_000\n", "len(f()) == 9_000_000"),
+    "a large argument of a callback": (
+        "def f(call): return call('x' * 9_000_000)\n",
+        "f(lambda text: len(text)) == 9_000_000",
+    ),
+    "a deep value": (
+        "def f():\n    value = []\n    for _ in range(200): value = [value]\n    return value\n",
+        "len(f()) == 1",
+    ),
+    "objects in a set that have a hash of their own": (
+        "class Row(list):\n    def __hash__(self): return 1\ndef f(): return {(Row([1]), 2)}\n",
+        "len(f()) == 1",
+    ),
+    "little stack": (
+        (
+            "import sys\ndef f():\n    sys.setrecursionlimit(60)\n"
+            "    value = []\n    for _ in range(40): value = [value]\n    return value\n"
+        ),
+        "len(f()) == 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HONEST_AND_UNCHECKED)
+def test_an_honest_program_that_cannot_be_checked_passes_unverified(
+    best: Jailed, name: str
+) -> None:
+    source, target = HONEST_AND_UNCHECKED[name]
+
+    (execution,) = judge_all(best, [CorpusProgram(source, (target,))])
+
+    assert (execution.outcome, execution.verified) == ("pass", False)
+    assert execution.reason

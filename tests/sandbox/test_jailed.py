@@ -203,6 +203,23 @@ def test_a_cancelled_candidate_frees_its_worker(jailed: Jailed) -> None:
     assert time.monotonic() - began < LOOP.timeout_s / 2
 
 
+def test_a_program_that_was_starved_runs_again(jailed: Jailed) -> None:
+    """It waits until a moment that passes before the second try."""
+    moment = time.time() + 1.5
+    source = f"import time\nif time.time() < {moment}: time.sleep(1000)\ndef f(): return 1"
+
+    execution = judge(jailed, source, "f() == 1", timeout_s=2)
+
+    assert (execution.outcome, execution.verified, execution.wall_clock) == ("pass", True, False)
+
+
+def test_a_program_that_waits_is_a_timeout_that_rests_on_wall_clock_time(jailed: Jailed) -> None:
+    execution = judge(jailed, "import time\ntime.sleep(1000)", "True", timeout_s=0.2)
+
+    assert (execution.outcome, execution.wall_clock) == ("timeout", True)
+    assert "also alone, with little CPU time" in execution.detail
+
+
 def test_descriptors_do_not_pile_up(jailed: Jailed) -> None:
     asyncio.run(jailed.judge(HONEST))
     before = len(list(Path("/proc/self/fd").iterdir()))
@@ -268,7 +285,7 @@ def test_what_lies_in_tmp_can_be_shown(jailed: Jailed, tmp_path: Path) -> None:
     )
     worker = SandboxWorker(settings)
 
-    execution = worker.judge(program, threading.Event())
+    execution, _ = worker.judge(program, threading.Event())
 
     worker.close()
     assert execution.outcome == "pass"
@@ -355,13 +372,13 @@ def test_the_standard_library_needs_no_place(name: str) -> None:
         ),
         pytest.param(
             "cutting-tools",
-            "package `cutting-tools` is imported under another name",
+            "package `cutting-tools` is imported under a different name",
             "name it as `import` does: `scissors`",
             id="the name of the distribution",
         ),
         pytest.param(
             "cutting_tools",
-            "package `cutting_tools` is imported under another name",
+            "package `cutting_tools` is imported under a different name",
             "name it as `import` does: `scissors`",
             id="the name of the distribution, as a word",
         ),

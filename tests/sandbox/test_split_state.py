@@ -21,6 +21,16 @@ def together() -> Iterator[Jailed]:
 
 
 IDENTITY = {
+    "names in the body of a class": """
+LIMIT = 3
+sizes = [1, 2]
+def double(n): return n * 2
+def abs(n): return 99
+> class A: top = LIMIT; both = double(LIMIT); all = [n for n in sizes]; size = abs(-4)
+  assert (A.top, A.both, A.all) == (3, 6, [1, 2])
+! class B: top = LIMIT
+  assert B.top == 4
+""",
     "objects": """
 class A:
     def me(self): return self
@@ -171,7 +181,7 @@ def test_the_split_says_what_one_process_says(split: Jailed, together: Jailed, c
         pytest.param(
             "class A: pass",
             "class B(A): pass",
-            "a class of `A` cannot be derived here",
+            "a class of `A` cannot have a subclass here",
             id="a class of the target's from one of the candidate's",
         ),
         pytest.param(

@@ -66,6 +66,20 @@ def test_a_child_left_asleep_with_the_pipes_delays_nothing_and_is_killed(
     assert ends(int(execution.output))
 
 
+def test_a_program_that_was_starved_runs_again() -> None:
+    """It waits until a moment that passes before the second try."""
+    moment = time.time() + 1.5
+    source = f"import time\nif time.time() < {moment}: time.sleep(1000)"
+
+    assert judge(source, "True", timeout_s=2).outcome == "pass"
+
+
+def test_a_program_that_waits_is_a_timeout_that_rests_on_wall_clock_time() -> None:
+    execution = judge("import time\ntime.sleep(1000)", "True", timeout_s=0.2)
+
+    assert (execution.outcome, execution.wall_clock) == ("timeout", True)
+
+
 def test_on_a_timeout_the_children_are_killed_too() -> None:
     execution = judge(FORK + "time.sleep(1000)", "1", timeout_s=0.5)
 

@@ -1,6 +1,7 @@
 """Only a whole report is believed, and the first row of the contract's table that applies."""
 
 import pytest
+from msgspec import structs
 
 from evalwright.processes import Ended, Why
 from evalwright.sandbox import verdict
@@ -124,7 +125,7 @@ def test_two_verdicts_make_one_outcome(
 
     assert (execution.outcome, execution.targets, execution.verified) == expected
     assert bool(execution.reason) == (not execution.verified)
-    assert (execution.outcome == "refused") == ("fails outside: why" in execution.detail)
+    assert (execution.outcome == "refused") == ("fails outside it: why" in execution.detail)
 
 
 def test_a_check_that_does_not_finish_verifies_nothing() -> None:
@@ -136,3 +137,80 @@ def test_a_check_that_does_not_finish_verifies_nothing() -> None:
 
     assert (execution.outcome, execution.verified) == ("pass", False)
     assert execution.reason.startswith("the check did not finish: ")
+
+
+def broken(detail: str, cause: str, *, ran: bool = True) -> verdict.Check:
+    died = b'{"type": "died", "detail": "%b", "cause": "%b"}\n' % (detail.encode(), cause.encode())
+    report = READY + (RAN if ran else b"") + died
+    ended = Ended(why="exited", started=True, status=0, report=report, output=b"", duration_s=1)
+    return verdict.check_report(TWO, ended, "N")
+
+
+@pytest.mark.parametrize("ran", [True, False])
+def test_a_program_that_breaks_off_the_check_is_refused(ran: bool) -> None:  # noqa: FBT001
+    execution = verdict.combine(plain("+-"), broken("garbage", "program", ran=ran))
+
+    assert (execution.outcome, execution.targets) == ("refused", (False, False))
+    assert "garbage" in execution.detail
+
+
+def test_a_check_that_breaks_without_the_program_verifies_nothing() -> None:
+    execution = verdict.combine(plain("++"), broken("no memory", "check"))
+
+    assert (execution.outcome, execution.verified) == ("pass", False)
+    assert execution.reason == "the check did not finish: not all targets were judged: no memory"
+
+
+def test_a_program_that_fails_by_itself_is_not_refused() -> None:
+    execution = verdict.combine(plain("--"), broken("exited", "program"))
+
+    assert execution.outcome == "assertion_fail"
+
+
+SILENT = b'{"type": "silent"}\n'
+
+
+@pytest.mark.parametrize(
+    ("report", "plain_s", "outcome"),
+    [
+        pytest.param(READY + RAN + SILENT, 0.1, "refused", id="one answer, much longer"),
+        pytest.param(READY + RAN + SILENT, 0.4, "pass", id="slow in its own process, too"),
+        pytest.param(READY + RAN, 0.1, "pass", id="many answers"),
+    ],
+)
+def test_a_check_runs_out_of_time_for_the_program_or_for_its_questions(
+    report: bytes, plain_s: float, outcome: str
+) -> None:
+    """The time limit is 3 s, so half of it is 1.5 s."""
+    ended = Ended(why="timeout", started=True, status=-9, report=report, output=b"", duration_s=3)
+    check = verdict.check_report(TWO, ended, "N")
+
+    execution = verdict.combine(structs.replace(plain("++"), duration_s=plain_s), check)
+
+    assert (execution.outcome, execution.verified) == (outcome, outcome == "refused")
+
+
+def test_a_slow_answer_does_not_spoil_a_report() -> None:
+    report = READY + RAN + SILENT + PASSED * 2 + DONE
+    ended = Ended(why="exited", started=True, status=0, report=report, output=b"", duration_s=2)
+
+    assert verdict.judge_report(TWO, ended, "N").outcome == "pass"
+
+
+@pytest.mark.parametrize(
+    ("why", "cpu_s", "starved"),
+    [
+        ("timeout", 0.2, True),
+        ("timeout", 2.0, False),
+        ("timeout", None, False),
+        ("exited", 0.2, False),
+    ],
+)
+def test_a_program_is_starved_if_its_time_ends_long_before_its_cpu_time(
+    why: Why, cpu_s: float | None, *, starved: bool
+) -> None:
+    ended = Ended(
+        why=why, started=True, status=0, report=READY, output=b"", duration_s=3, cpu_s=cpu_s
+    )
+
+    assert verdict.is_starved(TWO, ended) is starved

@@ -105,8 +105,8 @@ def test_a_program_may_take_its_time_and_no_more() -> None:
     ("row", "message"),
     [
         pytest.param({"tests": "add(1, 2) == 3"}, "must render to a JSON or Python", id="a text"),
-        pytest.param({"tests": []}, "must render to a list of texts", id="none"),
-        pytest.param({"tests": ["True", 3]}, "must render to a list of texts", id="a number"),
+        pytest.param({"tests": []}, "must render to a list of strings", id="none"),
+        pytest.param({"tests": ["True", 3]}, "must render to a list of strings", id="a number"),
         pytest.param({"tests": ["add(1, 2 == 3"]}, "does not compile", id="no Python"),
     ],
 )

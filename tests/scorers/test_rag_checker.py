@@ -166,7 +166,7 @@ def test_the_error_names_every_score_and_what_to_do() -> None:
         ValueError, match=r'first choice must have them, as a list of `{"con'
     ) as error:
         score(said=retrieved(RESPONSE, None))
-    assert str(error.value).startswith("the output of the model has no `references`")
+    assert str(error.value).startswith("the model's output has no `references`")
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_the_error_names_every_score_and_what_to_do() -> None:
         pytest.param(
             {"target_claims_column": "claims"},
             {**ROW, "claims": [{"subject": "a"}]},
-            "claim 1 of column `claims` must have the texts `subject`, `predicate`, `object`",
+            "claim 1 of column `claims` must have the strings `subject`, `predicate`, `object`",
             id="half a claim",
         ),
     ],

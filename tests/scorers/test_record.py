@@ -192,7 +192,7 @@ def test_the_time_of_the_record_is_the_time_of_the_candidate() -> None:
     found = score(task("code_exec", "1", timeout_s=0.2), "while True: pass", sandbox=Unsafe())
 
     assert (found.metadata["outcome"], found.values) == ("timeout", {"score": 0.0})
-    assert found.reason == "ran longer than 0.2 s"
+    assert found.reason.startswith("ran longer than 0.2 s")
 
 
 def test_a_target_that_does_not_compile_is_the_tasks_fault_and_no_score() -> None:

@@ -59,7 +59,7 @@ def test_a_pattern_that_takes_too_long_fails_the_sample(*, full_match: bool) -> 
 
 
 def test_a_pattern_that_becomes_invalid_with_a_row_fails_the_sample() -> None:
-    with pytest.raises(ValueError, match=r"invalid regular expression '\(a': missing \)"):
+    with pytest.raises(ValueError, match="not a regular expression: missing"):
         score({**MATCH, "pattern": "{{ sample.text }}"}, {"text": "(a"}, chat("a"))
 
 
@@ -68,7 +68,7 @@ def test_a_pattern_that_becomes_invalid_with_a_row_fails_the_sample() -> None:
     [
         pytest.param({"pattern": "(a"}, r"missing \) at character 3", id="a bracket"),
         pytest.param({"pattern": "*"}, "nothing to repeat", id="nothing to repeat"),
-        pytest.param({"pattern": "(" * 9000 + ")" * 9000}, "too large", id="too deep"),
+        pytest.param({"pattern": "(" * 400 + ")" * 400}, "nested too deeply", id="too deep"),
         pytest.param({"pattern": "a", "timeout_s": 0}, "timeout_s", id="no time"),
         pytest.param({"pattern": "a", "timeout_s": 31}, "timeout_s", id="too much time"),
     ],

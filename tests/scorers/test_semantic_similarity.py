@@ -156,7 +156,7 @@ CANNOT = [
 @pytest.mark.parametrize(("kind", "said"), CANNOT)
 def test_a_model_that_cannot_embed_is_told_which_can(kind: str, said: str) -> None:
     with pytest.raises(
-        ModelError, match=f"the evaluated model cannot embed texts: .*{said}"
+        ModelError, match=f"the evaluated model cannot embed text: .*{said}"
     ) as caught:
         score(Failing(ModelError(kind, said)))
 
@@ -168,7 +168,7 @@ def test_a_named_model_that_cannot_embed_is_named() -> None:
     error = ModelError("unsupported", "it is for chat")
     error.attempts = 3
 
-    with pytest.raises(ModelError, match="`embedder` cannot embed texts: it is for chat") as caught:
+    with pytest.raises(ModelError, match="`embedder` cannot embed text: it is for chat") as caught:
         score(Failing(error), model_key="embedder")
 
     assert caught.value.attempts == 3

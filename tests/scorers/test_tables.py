@@ -18,7 +18,7 @@ from evalwright.snippets.sources import sources_of
 from evalwright.types import Score
 
 BOTH = '{"scores": {"n": 1, "is_correct": True}, "metadata": {"tokens": 123}}'
-JUDGED = ("reasoning", "confidence", "raw_reply", "structured", "judge")
+JUDGED = ("reasoning", "confidence", "raw_reply", "verdict_rule", "structured", "judge")
 CALLED = {"items": [said("user", "go"), called("search")]}
 
 

@@ -80,7 +80,7 @@ def test_a_score_outside_the_unit_interval_is_refused() -> None:
 def test_nothing_to_rank_is_an_error_that_says_so() -> None:
     with pytest.raises(ValueError, match="`scores` is empty"):
         ew.leaderboard.rank({})
-    with pytest.raises(ValueError, match="at least 1 task, got none"):
+    with pytest.raises(ValueError, match="at least 1 sample, got none"):
         ew.leaderboard.rank({"a": {}})
 
 

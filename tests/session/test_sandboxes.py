@@ -58,7 +58,7 @@ class TestASandbox:
         sandbox, _ = told_by(RunOptions(require_verified=True))
 
         assert sandbox.only_verified
-        with pytest.raises(UsageError, match="exclude each other"):
+        with pytest.raises(UsageError, match="cannot be combined"):
             told_by(RunOptions(require_verified=True, in_process_targets=True))
 
 
@@ -72,7 +72,7 @@ class TestWithoutASandboxThatIsolates:
             told_by(RunOptions())
 
         assert str(refused.value) == (
-            "no sandbox is available that isolates programs: "
+            "no sandbox that isolates programs is available: "
             "namespaces+seccomp: forbidden; landlock+seccomp: too old a kernel"
         )
         assert "`evalwright doctor`" in refused.value.hint

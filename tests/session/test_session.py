@@ -503,7 +503,7 @@ class TestBeforeTheFirstCall:
         store = MemoryStore()
 
         with pytest.raises(
-            EvalwrightError, match="no sandbox is available that isolates"
+            EvalwrightError, match="no sandbox that isolates programs is available"
         ) as refused:
             run_records(tasks, {"m": model()}, store)
 

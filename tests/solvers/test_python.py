@@ -127,7 +127,9 @@ def test_bodies_are_kept_though_the_author_never_saw_them() -> None:
 
     trace = solve(python(body), {}, Completion(text="a", bodies=("out", "in")))
 
-    assert trace.conversation["direct_ios"] == [{"input": "out", "output": "in"}]
+    assert trace.conversation["direct_ios"] == [
+        {"direct_input": {"body": "out"}, "direct_output": {"body": "in", "status_code": 200}}
+    ]
 
 
 def test_an_answer_that_is_not_kept_is_no_output() -> None:

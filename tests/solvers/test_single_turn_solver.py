@@ -70,7 +70,9 @@ def test_a_trace_is_readable_and_counted() -> None:
     assert trace.confidence == pytest.approx(0.5)
     assert trace.nll == pytest.approx(math.log(2))
     assert trace.latency_s > 0
-    assert trace.conversation["direct_ios"] == [{"input": "out", "output": "in"}]
+    assert trace.conversation["direct_ios"] == [
+        {"direct_input": {"body": "out"}, "direct_output": {"body": "in", "status_code": 200}}
+    ]
 
 
 def test_of_one_user_message_the_input_is_its_text() -> None:
@@ -204,8 +206,8 @@ def test_a_task_of_embeddings_sends_texts(template: str, sent: Any) -> None:
             "expected text as the content of a message, got `image_url`",
             id="an image",
         ),
-        pytest.param('{"input": [1]}', "embeddings", "a text or a list of texts", id="numbers"),
-        pytest.param('{"input": []}', "embeddings", "a text or a list of texts", id="no text"),
+        pytest.param('{"input": [1]}', "embeddings", "a string or a list of strings", id="numbers"),
+        pytest.param('{"input": []}', "embeddings", "a string or a list of strings", id="no text"),
         pytest.param("{{ sample.nothing }}", "chat_completion", "nothing", id="undefined"),
     ],
 )

@@ -119,7 +119,7 @@ def test_the_order_of_tasks_does_not_matter(
 @pytest.mark.parametrize(
     ("a", "b", "message"),
     [
-        pytest.param([1.0], [1.0, 0.0], "one score per task in both, got 1 and 2", id="unequal"),
+        pytest.param([1.0], [1.0, 0.0], "one score per sample in both, got 1 and 2", id="unequal"),
         pytest.param([1.0], [-1.0], r"got `-1.0` - at `b\[0\]`", id="out of range"),
     ],
 )

@@ -63,5 +63,5 @@ def test_nobody_wins_by_scoring_less(rows: list[list[float]]) -> None:
 
 
 def test_rows_of_different_lengths_are_refused() -> None:
-    with pytest.raises(ValueError, match="one score per task for every model"):
+    with pytest.raises(ValueError, match="one score per sample for every model"):
         win_rates({"a": [1], "b": [1, 0]})

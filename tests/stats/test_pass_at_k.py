@@ -63,11 +63,11 @@ def test_thousands_of_attempts_are_exact() -> None:
 @pytest.mark.parametrize(
     ("n", "c", "k", "message"),
     [
-        pytest.param(0, 0, 1, "at least 1 attempt, got n = `0`", id="no attempts"),
+        pytest.param(0, 0, 1, "at least 1 trial, got n = `0`", id="no attempts"),
         pytest.param(3, 4, 1, "from 0 to 3, got c = `4`", id="more passes than attempts"),
         pytest.param(3, -1, 1, "from 0 to 3, got c = `-1`", id="negative passes"),
-        pytest.param(3, 1, 0, "k from 1 to the 3 attempts made, got k = `0`", id="k of 0"),
-        pytest.param(3, 1, 4, "k from 1 to the 3 attempts made, got k = `4`", id="k above n"),
+        pytest.param(3, 1, 0, "k from 1 to the 3 trials, got k = `0`", id="k of 0"),
+        pytest.param(3, 1, 4, "k from 1 to the 3 trials, got k = `4`", id="k above n"),
     ],
 )
 def test_impossible_counts_are_refused(n: int, c: int, k: int, message: str) -> None:

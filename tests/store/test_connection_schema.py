@@ -8,11 +8,20 @@ import pytest
 from msgspec import structs
 
 from evalwright.errors import StoreError, Unreadable
-from evalwright.store.connection import Migration, Schema, check_version, migrate
+from evalwright.store.bodies import pack
+from evalwright.store.connection import (
+    Access,
+    Migration,
+    Schema,
+    check_version,
+    create_database,
+    migrate,
+)
 from evalwright.store.sqlite import SqliteStore
 from evalwright.store.tables import STORE_SCHEMA
 from evalwright.types import Row, Run
 
+NEWEST = len(STORE_SCHEMA.migrations)
 OLD = Run(id="old", created="then", updated="then", status="finished", plan_key="plan")
 
 
@@ -76,6 +85,8 @@ def test_a_new_file_becomes_a_store_of_this_version(
         "scores",
         "keys",
         "folded",
+        "owners",
+        "claims",
     }
     assert connection.execute("PRAGMA application_id").fetchone() == (STORE_SCHEMA.application_id,)
 
@@ -111,7 +122,9 @@ def test_a_store_of_this_version_is_left_alone(path: Path) -> None:
     before = path.read_bytes()
 
     with closing(connect(path)) as connection:
-        migrate(connection, path, Schema("store", STORE_SCHEMA.application_id, (breaking,)))
+        migrate(
+            connection, path, Schema("store", STORE_SCHEMA.application_id, (breaking,) * NEWEST)
+        )
 
     assert path.read_bytes() == before
 
@@ -128,9 +141,9 @@ def test_an_older_store_is_brought_up_once_and_keeps_what_it_has(path: Path) -> 
         with closing(connect(path)) as connection:
             migrate(connection, path, extended(to_2))
 
-    assert ran == [1]
+    assert ran == [NEWEST]
     with closing(connect(path)) as connection:
-        assert version(connection) == 2
+        assert version(connection) == NEWEST + 1
         assert connection.execute("SELECT id, note FROM runs").fetchall() == [("old", None)]
 
 
@@ -140,7 +153,7 @@ def test_versions_are_made_one_after_the_other(path: Path) -> None:
     with closing(connect(path)) as connection:
         migrate(connection, path, extended(adding("two"), adding("three"), adding("four")))
 
-        assert version(connection) == 4
+        assert version(connection) == NEWEST + 3
         assert tables(connection) >= {"two", "three", "four"}
 
 
@@ -152,15 +165,16 @@ def test_a_migration_that_fails_leaves_the_old_version_whole(path: Path) -> None
             migrate(connection, path, extended(adding("two"), breaking))
 
         assert not connection.in_transaction
-        assert version(connection) == 1
+        assert version(connection) == NEWEST
         assert "two" not in tables(connection)
     with closing(SqliteStore(path)) as store:
         assert store.runs() == [OLD]
 
 
 def test_a_store_that_fails_to_be_made_can_be_made_later(path: Path) -> None:
-    with closing(connect(path)) as connection, pytest.raises(ValueError, match="a mistake"):
-        migrate(connection, path, extended(breaking))
+    with pytest.raises(ValueError, match="a mistake"):
+        create_database(path, extended(breaking), Access(wait_s=1))
+    assert list(path.parent.iterdir()) == []
 
     a_store(path)
 
@@ -202,7 +216,8 @@ def test_a_store_of_a_newer_version_is_refused_and_left_alone(path: Path) -> Non
         SqliteStore(path)
 
     assert str(caught.value) == (
-        f"{path}: written by a newer evalwright (store version 2, this one knows 1)"
+        f"{path}: written by a newer evalwright (store version {NEWEST + 1}, this one knows "
+        f"{NEWEST})"
     )
     assert "upgrade" in caught.value.hint
     assert caught.value.exit_code == 4
@@ -223,7 +238,7 @@ def test_a_database_of_another_program_is_refused_and_left_alone(
         connection.execute(statement)
     before = path.read_bytes()
 
-    with pytest.raises(Unreadable, match="a database, but not a store of evalwright"):
+    with pytest.raises(Unreadable, match="a database, but not an evalwright store"):
         SqliteStore(path)
 
     assert path.read_bytes() == before
@@ -236,11 +251,17 @@ def test_a_store_that_another_makes_meanwhile_is_not_taken_for_foreign(
     def meanwhile(statement: str) -> None:
         if moment in statement:
             connection.set_trace_callback(None)
-            a_store(path)
+            with closing(connect(path)) as other:
+                migrate(other, path, STORE_SCHEMA)
+                other.execute(
+                    "INSERT INTO runs VALUES"
+                    " (1, 'old', 'then', 'then', 'finished', 'plan', NULL, ?)",
+                    (pack({}),),
+                )
 
     connection.set_trace_callback(meanwhile)
 
-    assert check_version(connection, path, STORE_SCHEMA) in {0, 1}
+    assert check_version(connection, path, STORE_SCHEMA) in {0, NEWEST}
     migrate(connection, path, STORE_SCHEMA)
     with closing(SqliteStore(path)) as store:
         assert store.runs() == [OLD]
@@ -251,4 +272,4 @@ def test_checking_says_the_version(path: Path, connection: sqlite3.Connection) -
 
     migrate(connection, path, STORE_SCHEMA)
 
-    assert check_version(connection, path, STORE_SCHEMA) == 1
+    assert check_version(connection, path, STORE_SCHEMA) == NEWEST

@@ -183,7 +183,7 @@ def test_another_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     database(path, "CREATE TABLE places (name TEXT)")
     before = path.read_bytes()
 
-    with pytest.raises(Unreadable, match="a database, but not a cache of evalwright"):
+    with pytest.raises(Unreadable, match="a database, but not an evalwright cache"):
         SqliteReplyCache(path)
 
     assert path.read_bytes() == before

@@ -280,8 +280,10 @@ class TestALock:
 
         assert ordinals(store) == [0]
 
-    def test_a_new_file_that_is_locked_is_an_error_too(self, path: Path) -> None:
+    def test_one_that_is_locked_while_it_is_opened_is_an_error_too(self, path: Path) -> None:
+        SqliteStore(path).close()
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("PRAGMA locking_mode = EXCLUSIVE")
             other.execute("BEGIN EXCLUSIVE")
 
             with pytest.raises(StoreError, match="locked by another process"):
@@ -462,12 +464,6 @@ class TestAWrongPath:
             SqliteStore(path)
 
         assert path.read_bytes() == content
-
-    def test_an_empty_file_becomes_a_store(self, path: Path) -> None:
-        path.touch()
-
-        with closing(SqliteStore(path)) as store:
-            begin(store)
 
     def test_folders_on_the_way_are_made(self, tmp_path: Path) -> None:
         with closing(SqliteStore(tmp_path / "a" / "b" / "runs.db")) as store:

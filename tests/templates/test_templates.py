@@ -191,3 +191,26 @@ def test_a_template_travels_between_processes() -> None:
 
 def test_the_same_source_is_compiled_once() -> None:
     assert Template("once {{ a }}")._compiled is Template("once {{ a }}")._compiled
+
+
+@pytest.mark.parametrize(
+    ("source", "values"),
+    [
+        pytest.param("Say {{ x }}!", "\none\n", id="a value in text"),
+        pytest.param("{% if x == 'one' %}Yes {{ x }}{% else %}No{% endif %}", "\none", id="if"),
+        pytest.param("{% for y in [x, 2] %}a {{ y }}{% endfor %}", "\none\n2", id="a loop"),
+        pytest.param("{% raw %}{{ x }}{% endraw %}", "\n", id="raw"),
+        pytest.param("Verdict: correct", "\n", id="no value"),
+    ],
+)
+def test_the_values_in_a_text_are_rendered_without_the_authors_words(
+    source: str, values: str
+) -> None:
+    template = Template(source)
+
+    assert template.render_values(x="one") == values
+
+
+def test_values_without_a_value_are_the_error_of_the_text() -> None:
+    with pytest.raises(ValueError, match="nothing"):
+        Template("Say {{ x.nothing }}").render_values(x={})

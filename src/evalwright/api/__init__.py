@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from evalwright.api.logs import export_logs, import_results
     from evalwright.api.machine import doctor
     from evalwright.api.programs import ProgramRequest, execute, execute_file
-    from evalwright.api.run_tasks import run, score
+    from evalwright.api.run_tasks import arun, run, score
     from evalwright.api.secret_values import delete_secret, list_secrets, set_secret
     from evalwright.api.stored_runs import (
         collect_garbage,
@@ -72,7 +72,7 @@ _HOMES = """
     api.logs               export_logs import_results
     api.machine            doctor
     api.programs           ProgramRequest execute execute_file
-    api.run_tasks          run score
+    api.run_tasks          arun run score
     api.secret_values      delete_secret list_secrets set_secret
     api.stored_runs        collect_garbage delete export find find_changed_files load runs
     api.task_previews      TaskSelection locate_task try_task

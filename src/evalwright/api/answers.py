@@ -25,7 +25,7 @@ def score_answer(
 ) -> Score:
     r"""Score one answer as a run does: apply the post-process rule, then the metric.
 
-    `values["score"]` is in [0, 1]. `correct` tells whether the answer counts as right, and `reason`
+    `values["score"]` is in [0, 1]. `correct` says whether the answer counts as right, and `reason`
     explains a score below 1. A `code_exec` answer runs in the sandbox, and `metadata` contains its
     outcome. The options are the same as for `execute`.
 

@@ -47,6 +47,8 @@ def checks(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Checking]:
 def lint(path: str | Path) -> Linting:
     """Find valid but suspicious records in a task file. Iterate over the result for the findings.
 
+    If the file cannot be read to its end, the iteration raises `Unreadable`.
+
     >>> [finding.rule for finding in ew.lint("tasks.jsonl")]
     []
     """
@@ -57,11 +59,13 @@ def lint(path: str | Path) -> Linting:
             f"{path}: a project has several files",
             hint=f"`evalwright lint {path}` lints all of them",
         )
-    return Linting(str(path))
+    return Linting(str(path), raises=True)
 
 
 def lints(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Linting | DocumentLint]:
     """Lint several files and projects. A project has one entry per file."""
+    from evalwright.spec.records.lint.linter import Linting
+
     lintings: list[Linting | DocumentLint] = []
     for path in paths:
         if is_project(path):
@@ -69,7 +73,7 @@ def lints(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Linting | Do
 
             lintings += lint_project_files(path, env)
         else:
-            lintings.append(lint(path))
+            lintings.append(Linting(path))
     return lintings
 
 

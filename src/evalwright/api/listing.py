@@ -1,9 +1,9 @@
 """What there is to look at: runs, a run, its samples, component types, providers of models."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from importlib import import_module
-from itertools import groupby
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -20,9 +20,10 @@ from evalwright.ports import Store
 from evalwright.registry import BUILT_IN, find_plugins, load, load_components, load_plugins
 from evalwright.report.headline import Headline
 from evalwright.report.moved import has_changed, pair_outcomes
+from evalwright.report.report import is_wrong
 from evalwright.report.runs import ListedRun, ShownRun
 from evalwright.session.stores import open_store
-from evalwright.types import Outcome, Row, Run
+from evalwright.types import Outcome, Run
 
 _MOST_SUGGESTED_FROM = 10_000
 _MOST_CATEGORIES_NAMED = 10
@@ -113,7 +114,7 @@ def show_samples(  # noqa: PLR0913 - one keyword each
             wanted = failed in {None, outcome.failure is not None}
             of_these = task in {None, outcome.task} and model in {None, outcome.model}
             of_these = of_these and category in {None, _category_of(outcome)}
-            if wanted and of_these and (_is_wrong(outcome) or not wrong):
+            if wanted and of_these and (is_wrong(outcome) or not wrong):
                 yield outcome
         if category is not None and category not in categories:
             raise _unknown_category(run, category, list(categories))
@@ -122,7 +123,7 @@ def show_samples(  # noqa: PLR0913 - one keyword each
 def _find_changed(store: Store, run: Run, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
     if not run.parent:
         raise UsageError(
-            f"run {run.id} has no parent, so no score of it has changed",
+            f"run {run.id} has no parent, so none of its scores have changed",
             hint="`evalwright score RUN` scores a run again",
         )
     before = store.outcomes(store.find(run.parent).id)
@@ -232,37 +233,18 @@ def _category_of(outcome: Outcome) -> str:
 def _unknown_category(run: Run, name: str, known: list[str]) -> UnknownName:
     some = ", ".join(f"`{category}`" for category in known[:_MOST_CATEGORIES_NAMED])
     return UnknownName(
-        f"run {run.id} has no such outcomes of category `{name}`, only of {some or 'none'}",
+        f"run {run.id} has no such outcomes in category `{name}`; "
+        f"the categories are {some or 'none'}",
         hint=suggest(name, known),
     )
 
 
-def _is_wrong(outcome: Outcome) -> bool:
-    """Whether any score says so: by its verdict, or by its first truth value."""
-    judged = (outcome.scores, *(part.scores for part in outcome.parts))
-    return any(
-        score.correct is False
-        or next((value for value in score.values.values() if isinstance(value, bool)), None)
-        is False
-        for scores in judged
-        for score in scores.values()
-    )
-
-
 def _of_sample(store: Store, run: Run, sample_id: str) -> Iterator[Outcome]:
-    """Found by the scalars, so that no body is decoded but its own."""
-    places = _places(store.rows(run.id), sample_id)
-    if not places:
+    outcomes = store.outcomes(run.id, sample_id=sample_id)
+    first = next(outcomes, None)
+    if first is None:
         raise _unknown_sample(store, run, sample_id)
-    for _, neighbours in groupby(enumerate(places), lambda pair: pair[1] - pair[0]):
-        together = [place for _, place in neighbours]
-        for outcome in store.outcomes(run.id, offset=together[0], limit=len(together)):
-            if outcome.sample_id == sample_id:  # the run may have grown since
-                yield outcome
-
-
-def _places(rows: Iterable[Row], sample_id: str) -> list[int]:
-    return [place for place, row in enumerate(rows) if row.sample_id == sample_id]
+    return chain([first], outcomes)
 
 
 def _unknown_sample(store: Store, run: Run, sample_id: str) -> UnknownName:
@@ -272,7 +254,7 @@ def _unknown_sample(store: Store, run: Run, sample_id: str) -> UnknownName:
         if len(known) == _MOST_SUGGESTED_FROM:
             break
     return UnknownName(
-        f"run {run.id} has no outcome for a sample `{sample_id}`",
+        f"run {run.id} has no outcome for sample `{sample_id}`",
         hint=suggest(sample_id, list(known)),
     )
 

@@ -23,7 +23,7 @@ from evalwright.report.machine import (
     Tier,
 )
 from evalwright.sandbox.tiers import survey
-from evalwright.session.stores import MEMORY, store_name
+from evalwright.session.stores import MEMORY, find_store_problem, store_name
 
 
 def doctor(store: str | None = None) -> Machine:
@@ -102,5 +102,8 @@ def _store(name: str) -> StoreState:
     there = next((folder for folder in (path, *path.parents) if folder.exists()), path)
     usable = there == path or there.is_dir()
     return StoreState(
-        path=str(path), exists=path.is_file(), writable=usable and os.access(there, os.W_OK)
+        path=str(path),
+        exists=path.is_file(),
+        writable=usable and os.access(there, os.W_OK),
+        problem=find_store_problem(path) if path.exists() else "",
     )

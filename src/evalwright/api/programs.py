@@ -46,8 +46,9 @@ def execute(
     A target is an expression that must be true, or statements that must not raise an exception. It
     can use the names that the program defines. The result contains the `outcome`, how many targets
     passed (`passed` out of `total`), which targets passed (`targets`) and why others did not
-    (`detail`). The `outcome` is `pass`, `assertion_fail`, `syntax_error`, `timeout` or `error`; the
-    last three fail every target.
+    (`detail`). The `outcome` is `pass`, `assertion_fail`, `refused`, `syntax_error`, `timeout` or
+    `error`; with the last three, every target counts as failed. `refused` means that a target
+    passed in the program's own process, but the check outside it contradicts the pass.
 
     `timeout_s` limits the total time for the program and its targets: 3 seconds by default, at most
     30. The other options are the same as for `run`. A target that is empty or does not compile
@@ -70,7 +71,7 @@ def execute(
 
 def _check_program(program: str, targets: Sequence[str], timeout_s: float) -> Program:
     if isinstance(targets, str):
-        raise TypeError(f"expected a list of targets, got one text: write [{targets[:40]!r}]")
+        raise TypeError(f"expected a list of targets, got one string: write [{targets[:40]!r}]")
     if not len(targets):
         raise ValueError("expected at least 1 target, got none: `targets` is empty")
     for name, text in (
@@ -78,7 +79,7 @@ def _check_program(program: str, targets: Sequence[str], timeout_s: float) -> Pr
         *((f"targets[{n}]", t) for n, t in enumerate(targets)),
     ):
         if not isinstance(text, str):
-            raise TypeError(f"expected a text, got {text!r} - at `{name}`")
+            raise TypeError(f"expected a string, got {text!r} - at `{name}`")
     _refuse_empty_targets(targets)
     if not 0 < timeout_s <= MAX_TIMEOUT_S:
         raise ValueError(

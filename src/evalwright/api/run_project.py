@@ -1,6 +1,6 @@
 """Run or score a project: resolve it, generate its rows, read its logs, compile, and run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from evalwright.plan.project import (
 from evalwright.ports import Store
 from evalwright.report.report import Report
 from evalwright.secrets import Secret, secrets_in
+from evalwright.session.models import Connection, prefer_connections
 from evalwright.session.progress import Progress
 from evalwright.session.project_models import project_connector
 from evalwright.session.rescore import prepare_rescoring
@@ -31,9 +32,16 @@ from evalwright.types import Run
 
 
 def run_project(
-    path: str, models: Sequence[str], options: RunOptions, progress: Progress
+    path: str,
+    models: Sequence[str],
+    options: RunOptions,
+    progress: Progress,
+    connections: Mapping[str, Connection] | None = None,
 ) -> Report:
-    """Run what a project says; `models` take the place of those that it names."""
+    """Run what a project says; `models` take the place of those that it names.
+
+    `connections` has the models that are Python objects.
+    """
     files = map(Secret, secrets_in(read_environment(options.env)))
     refuse_secrets([path, *models], {**options.parameters, **options.settings}, files)
     with closing(open_store(options.store, durable=options.durable)) as store:
@@ -44,13 +52,14 @@ def run_project(
                 f"{path}: none of its tasks calls a model, so `-m {models[0]}` has no effect"
             )
         plan = compile_run(resolved, options, store=store, progress=progress)
+        connect = project_connector(
+            resolved, options, evaluated=plan.live_models, tell=progress.tell
+        )
         session = Session(
             plan,
             store,
             options,
-            connect=project_connector(
-                resolved, options, evaluated=plan.live_models, tell=progress.tell
-            ),
+            connect=prefer_connections(connect, connections or {}),
             progress=progress,
             command=describe_command(models, options),
         )

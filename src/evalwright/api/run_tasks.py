@@ -1,19 +1,20 @@
 """`run` and `score`: begin or resume a run, or score its stored answers again, and report."""
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from evalwright.engine.redact import refuse_secrets
 from evalwright.errors import UsageError
 from evalwright.plan.manifest import read_manifest
 from evalwright.plan.model_names import canonical_names, check_names
-from evalwright.plan.options import RunOptions, parse_options
+from evalwright.plan.options import RunKeywords, RunOptions, parse_options
 from evalwright.plan.records import compile_records
 from evalwright.ports import Store
 from evalwright.report.report import Report
-from evalwright.session.models import provider_connector
+from evalwright.session.models import Connection, provider_connector
 from evalwright.session.modes import check_modes
 from evalwright.session.progress import Progress, SilentProgress
 from evalwright.session.rescore import prepare_rescoring, restore_modes
@@ -23,21 +24,26 @@ from evalwright.session.stores import open_store
 from evalwright.spec.checking import is_project
 from evalwright.types import Run
 
+if TYPE_CHECKING:
+    from evalwright.functions.model import AnyModel
+    from evalwright.functions.task import Task
+
 Paths = str | Path | Sequence[str | Path]
 
 
 def run(
-    path: Paths,
-    models: str | Sequence[str] = (),
+    tasks: "Paths | Task | Sequence[Task]",
+    models: "AnyModel | Sequence[AnyModel]" = (),
     *,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[RunKeywords],
 ) -> Report:
     """Run every task with every model and return the report.
 
-    The options are the fields of `RunOptions`. A path is a file of task records or a project: its
-    run file, its folder or one of its tasks. A project runs with the models that it names, unless
-    you pass `models`.
+    `tasks` are `Task` objects, files of task records, or one project: its run file, its folder or
+    one of its tasks. A model is a name such as `openai/gpt-4.1-mini`, a function that takes a
+    prompt and returns text (async or not), or an object that meets `ew.Model`. A project runs with
+    the models that it names, unless you pass `models`. The options are those of `evalwright run`.
     Invalid tasks, models or options raise an exception before the first model call.
 
     >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)
@@ -46,23 +52,26 @@ def run(
     """
     parsed = parse_options(options)
     progress = progress or SilentProgress()
-    paths = [str(path)] if isinstance(path, str | Path) else [str(each) for each in path]
+    given = [tasks] if isinstance(tasks, str | Path) or not isinstance(tasks, Sequence) else tasks
+    if any(not isinstance(each, str | Path) for each in given):
+        return _run_objects(given, models, parsed, progress)
+    paths = [str(path) for path in given]
     projects = [name for name in paths if is_project(name)]
     if projects and len(paths) > 1:
         raise UsageError(
             f"{', '.join(paths)}: a project must be the only PATH",
             hint="a run file may list any number of tasks",
         )
-    names = canonical_names(models) if models or not projects else []
+    names, connections = _connect_objects(models, required=not projects)
     check_names([*paths, *names])
     refuse_secrets([*paths, *names, parsed.name or ""], {**parsed.parameters, **parsed.tags})
     if projects:
         from evalwright.api.run_project import run_project
 
-        return run_project(paths[0], names, parsed, progress)
+        return run_project(paths[0], names, parsed, progress, connections)
     plan = compile_records(paths, names, parsed)
     connect = provider_connector(parsed, tell=progress.tell)
-    connections = {name: connect(name, None) for name in names}
+    connections = {name: connections.get(name) or connect(name, None) for name in names}
     # A mistake leaves no store behind.
     check_modes(plan, {name: connection.client for name, connection in connections.items()}, parsed)
     with closing(open_store(parsed.store, durable=parsed.durable)) as store:
@@ -72,8 +81,55 @@ def run(
         return session.run()
 
 
+async def arun(
+    tasks: "Paths | Task | Sequence[Task]",
+    models: "AnyModel | Sequence[AnyModel]" = (),
+    *,
+    progress: Progress | None = None,
+    **options: Unpack[RunKeywords],
+) -> Report:
+    """Do what `run` does, without blocking the event loop of the caller.
+
+    The run has its own event loop, in a thread: an async model function must not use objects that
+    belong to the loop of the caller.
+
+    >>> import asyncio
+    >>> asyncio.run(ew.arun("tasks.jsonl", models="scripted/oracle", limit=2)).status
+    'finished'
+    """
+    return await asyncio.to_thread(run, tasks, models, progress=progress, **options)
+
+
+def _run_objects(
+    tasks: Sequence[Any], models: Any, options: RunOptions, progress: Progress
+) -> Report:
+    from evalwright.functions.run import run_tasks
+    from evalwright.functions.task import Task
+
+    for task in tasks:
+        if not isinstance(task, Task):
+            what = f"the path `{task}`" if isinstance(task, str | Path) else f"`{task!r}`"
+            raise UsageError(
+                f"expected only `ew.Task` objects, or only paths; got {what} too",
+                hint="run files and Python tasks in separate runs",
+            )
+    return run_tasks(tasks, models, options, progress)
+
+
+def _connect_objects(models: Any, *, required: bool) -> tuple[list[str], dict[str, Connection]]:
+    """Return the names of the models, and connections for those that are objects."""
+    if not models and not required:
+        return [], {}
+    several = [models] if isinstance(models, str) or not isinstance(models, Sequence) else models
+    if all(isinstance(model, str) for model in several):
+        return canonical_names(several), {}
+    from evalwright.functions.model import connect_objects
+
+    return connect_objects(several)
+
+
 def score(
-    run_name: str = "latest", /, *, progress: Progress | None = None, **options: Any
+    run_name: str = "latest", /, *, progress: Progress | None = None, **options: Unpack[RunKeywords]
 ) -> Report:
     """Score the stored outputs of a run again, with the current task files.
 
@@ -90,6 +146,11 @@ def score(
     with closing(open_store(parsed.store, durable=parsed.durable, create=False)) as store:
         parent = store.find(run_name)
         manifest = read_manifest(parent)
+        if not any(manifest.plan.sources):
+            raise UsageError(
+                f"the tasks of run {parent.id} are Python objects, not files",
+                hint="call `ew.run` again with the new scorers: stored answers are reused",
+            )
         if manifest.imported is not None:
             raise UsageError(
                 f"run {parent.id} was imported: there is no project to score it with",

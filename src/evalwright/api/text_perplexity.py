@@ -31,9 +31,9 @@ def perplexity(
 
     A `.jsonl` file has one document per line, in the field named by `field` (default: `text`). Any
     other file is one document, or several if `split` is given. The options are the fields of
-    `RunOptions` that do not concern tasks or runs: `limit`, `concurrency`, `parameters`, `seed`,
-    `cache` and so on. Unless `cache` is false, likelihoods are cached and never computed again.
-    Invalid files, models or options raise an exception before the first call.
+    `evalwright.plan.options.RunOptions` that do not concern tasks or runs: `limit`, `concurrency`,
+    `parameters`, `seed`, `cache` and so on. Unless `cache` is false, likelihoods are cached and
+    never computed again. Invalid files, models or options raise an exception before the first call.
     """
     for name in options:
         if name not in _OPTIONS:

@@ -4,11 +4,12 @@ A command is imported only when it is used: `evalwright --help` imports click an
 Data goes to stdout, messages to stderr.
 """
 
+import errno
 import os
 import sys
 import warnings
 from importlib import import_module
-from typing import Any, TextIO, cast
+from typing import Any
 
 import click
 
@@ -48,8 +49,8 @@ SHORTHANDS = {f"{name}s": name for name in _ENTITIES}
 MODULES = {"import": "import_"}
 """Commands whose name is not a valid module name."""
 EXIT_CODES = """\
-Exit codes: 0 success; 1 check failed; 2 usage error; 3 finished with failed samples;
-4 could not run; 130 interrupted."""
+Exit codes: 0 success; 1 check failed; 2 usage error; 3 samples failed or a limit
+was reached; 4 could not run; 130 interrupted."""
 
 
 class Commands(click.Group):
@@ -96,8 +97,7 @@ def app() -> None:
 
 def main() -> None:
     """Run the command; turn each `EvalwrightError` into one line and an exit code."""
-    if cast("TextIO | None", sys.stdout) is None:  # closed, by `>&-`
-        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - until the process ends
+    _replace_closed_streams()
     warnings.showwarning = _show_warning
     try:
         # Only click is imported so far; the error classes are loaded before they can be needed.
@@ -112,7 +112,7 @@ def main() -> None:
         sys.exit(130)
     except OSError as error:  # a full disk; what cannot be read is `Unreadable` by now
         _discard_stdout()
-        print_message(f"evalwright: {error}")
+        print_message(f"evalwright: {_explain_os_error(error)}")
         sys.exit(4)
     except Exception as error:  # noqa: BLE001 - told apart here, and none is hidden
         from evalwright.errors import EvalwrightError
@@ -126,6 +126,35 @@ def main() -> None:
         if error.hint:
             print_message(f"  hint: {error.hint}")
         sys.exit(error.exit_code)
+
+
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
+
+
+def _replace_closed_streams() -> None:
+    """Open `/dev/null` for the standard streams that are closed, as by `>&-`.
+
+    Otherwise the next file that is opened would get their number, and output would go there.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number: this one
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 - until the process ends
+
+
+def _explain_os_error(error: OSError) -> str:
+    """Name the thing: these errors come from streams and folders that have no name."""
+    if error.filename is not None:
+        return str(error)
+    if isinstance(error, FileNotFoundError):
+        return "the current folder does not exist any more: change to another one"
+    if error.errno in _NO_SPACE:
+        return f"standard output cannot be written: {(error.strerror or str(error)).lower()}"
+    return str(error)
 
 
 _show_foreign_warning = warnings.showwarning

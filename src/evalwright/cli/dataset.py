@@ -56,9 +56,9 @@ def test(name: str, *, samples: int, show_io: bool, as_json: bool, **place: Any)
 def generate(key: str, *, again: bool, project: str, as_json: bool, **options: Any) -> None:
     """Generate the rows of a dataset that names a generator.
 
-    Rows are generated once and stored under .evalwright/generated/. A run generates the rows that
-    it needs and that are missing. Datasets that these rows depend on are generated first. If a row
-    fails, the others are kept and the exit status is 1; running the same command again resumes.
+    Rows are generated once and stored under .evalwright/generated/. A run generates any missing
+    rows that it needs. Datasets that these rows depend on are generated first. If a row fails, the
+    others are kept and the exit status is 1; running the same command again resumes.
     """
     datasets = api.generate(
         key, project=project, again=again, progress=TerminalProgress(), **options

@@ -59,7 +59,9 @@ def _list(group: click.Group, kind: EntityKind) -> None:
 
 
 def _show(group: click.Group, kind: EntityKind) -> None:
-    @group.command("show", help=f"Show one {kind}: its file, its uses and its full document.")
+    @group.command(
+        "show", help=f"Show one {kind}: its file, where it is used and its full document."
+    )
     @click.argument("key", metavar="KEY")
     @project_options
     @json_option

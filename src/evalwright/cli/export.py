@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from evalwright.cli.messages import print_message
 from evalwright.cli.options import store_option
 from evalwright.cli.output import explain_write_error, format_count
 from evalwright.errors import EvalwrightError, UsageError
-from evalwright.report.export import WRITERS
+from evalwright.report.export import WRITERS, Read, write_csv
 
 FORMATS = tuple(WRITERS)
 LOGS = "logs"
@@ -44,6 +44,11 @@ LOGS = "logs"
     is_flag=True,
     help="With `logs`: make the exported evaluation refer to its logs so it can be run.",
 )
+@click.option(
+    "--keep-formulas",
+    is_flag=True,
+    help="With `csv`: keep texts that a spreadsheet would run as formulas as they are.",
+)
 @store_option
 def command(  # noqa: PLR0913 - one option each
     run: str,
@@ -53,6 +58,7 @@ def command(  # noqa: PLR0913 - one option each
     output: Path | None,
     failed: bool,
     link_logs: bool,
+    keep_formulas: bool,
     store: str | None,
 ) -> None:
     """Export a run's outcomes for other tools.
@@ -68,7 +74,10 @@ def command(  # noqa: PLR0913 - one option each
     if link_logs:
         raise UsageError("`--link-logs` applies only to result logs", hint="add `--format logs`")
     form = "jsonl" if as_json else form or _form_of(output)
-    _export_outcomes(run, output, store, form=form, failed=failed)
+    write = partial(write_csv, keep_formulas=keep_formulas) if form == "csv" else WRITERS[form]
+    if keep_formulas and form != "csv":
+        raise UsageError("`--keep-formulas` applies only to CSV", hint="add `--format csv`")
+    _export_outcomes(run, output, store, form=form, write=write, failed=failed)
 
 
 def _export_logs(
@@ -86,7 +95,13 @@ def _export_logs(
 
 
 def _export_outcomes(
-    run: str, output: Path | None, store: str | None, *, form: str, failed: bool
+    run: str,
+    output: Path | None,
+    store: str | None,
+    *,
+    form: str,
+    write: Callable[[Read, BinaryIO], int],
+    failed: bool,
 ) -> None:
     if output is not None and output.is_dir():
         raise UsageError(f"{output}: is a folder", hint="`--format logs` writes into one")
@@ -96,7 +111,6 @@ def _export_outcomes(
             f"note: {path} has been changed or removed since the run; its records are not exported"
         )
     read = partial(api.export, run_id, store, failed=failed or None)
-    write = WRITERS[form]
     if output is None:
         if form == "parquet":
             raise UsageError(

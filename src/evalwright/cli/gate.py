@@ -80,6 +80,6 @@ def _refuse_bad(checks: Sequence[Checking]) -> None:
             print_message(paragraph.removesuffix("\n"))
         report_unreadable(bad)
         if errors := sum(check.errors for check in bad):
-            line = f"{format_count(errors, 'error')}, nothing was checked: {count_by_rule(bad)}"
+            line = f"{format_count(errors, 'error')}; nothing was checked: {count_by_rule(bad)}"
             print_message(line)
         sys.exit(2)

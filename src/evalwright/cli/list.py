@@ -29,7 +29,7 @@ def command(kind: str, *, store: str | None, as_json: bool) -> None:
     `scorers`, `solvers`, `metrics`, `sources` (dataset sources) and `models` list the types and
     providers that documents can name, and the plugin that provides each. `tasks`, `datasets`,
     `generators`, `adapters` and `evals` list the contents of the project in the current folder;
-    `evalwright models` lists its models.
+    `evalwright model list` lists its models.
     """
     if kind in _OF_A_PROJECT:
         group = import_module(f"evalwright.cli.{SHORTHANDS[kind]}").command

@@ -94,7 +94,7 @@ def max_cost_option(about: str = "Stop when this many dollars are spent.") -> De
 
 
 label_options = combine(
-    click.option("--name", metavar="NAME", help="Name for the run, accepted wherever its id is."),
+    click.option("--name", metavar="NAME", help="Name for the run; accepted wherever a run id is."),
     click.option(
         "--tag",
         "tags",
@@ -124,11 +124,31 @@ issue_format_options = combine(
     ),
     click.option("--json", "as_json", is_flag=True, help="Same as --format json."),
 )
-env_option = click.option(
-    "--env",
-    multiple=True,
-    metavar="FILE",
-    help="File with variables for `$NAME` in documents; overrides the environment and .env.",
+
+
+def _allow_includes(context: click.Context, _: click.Parameter, folders: tuple[str, ...]) -> None:
+    from evalwright.spec.documents.yaml.text_files import allow_includes_below
+
+    if folders:
+        context.with_resource(allow_includes_below(folders))
+
+
+env_option = combine(
+    click.option(
+        "--env",
+        multiple=True,
+        metavar="FILE",
+        help="File with variables for `$NAME` in documents; overrides the environment and .env.",
+    ),
+    click.option(
+        "--include-root",
+        multiple=True,
+        metavar="DIR",
+        type=click.Path(exists=True, file_okay=False),
+        expose_value=False,
+        callback=_allow_includes,
+        help="Folder outside the project from which documents may include files; repeatable.",
+    ),
 )
 project_option = click.option(
     "--project",
@@ -175,7 +195,7 @@ sandbox_options = combine(
     click.option(
         "--require-verified",
         is_flag=True,
-        help="Fail samples whose program passes but could not be checked from outside its own "
+        help="Count a pass as a failure if it cannot be verified from outside the program's "
         "process.",
     ),
     click.option(
@@ -193,7 +213,7 @@ sandbox_options = combine(
     ),
 )
 no_snippets_option = click.option(
-    "--no-snippets", is_flag=True, help="Refuse projects that contain Python code."
+    "--no-snippets", is_flag=True, help="Reject projects that contain Python code."
 )
 snippet_timeout_option = click.option(
     "--snippet-timeout",

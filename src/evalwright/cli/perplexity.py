@@ -43,9 +43,10 @@ def command(
 
     FILE is a .jsonl file with one document per line, plain or compressed, or a plain text file.
     Reports perplexity, bits per byte and bits per character, each with a confidence interval over
-    the documents. MODEL must be able to score text: `local/smollm2` or `local/PATH.gguf`. Provider
-    APIs cannot. Running the same command again computes only the missing results. Exits with status
-    0 on success, 3 if some documents failed, 130 if interrupted.
+    the documents. MODEL must be able to compute the likelihood of given text, as `local/smollm2`
+    and `local/PATH.gguf` can. Provider APIs cannot. Running the same command again computes only
+    the missing results. Exits with status 0 on success, 3 if some documents failed, 130 if
+    interrupted.
     """
     progress = TerminalProgress()
     report = api.perplexity(

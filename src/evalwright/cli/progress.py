@@ -88,6 +88,11 @@ class TerminalProgress:
             else:
                 click.echo(self._plain_line(now), err=True)
 
+    def on_done_elsewhere(self) -> None:
+        """Count a sample that another process has stored; the rate does not include it."""
+        self._done += 1
+        self._before += 1
+
     def tell(self, text: str) -> None:
         """Print a message on its own line."""
         self._clear()

@@ -15,8 +15,8 @@ from evalwright.vocabulary import MAX_SAMPLES
 
 SECTIONS = {
     "What to run": (
-        *("files", "project", "evaluation", "settings", "config", "env", "limit", "trials"),
-        *("allow_bad_tasks", "fresh", "retry_failed"),
+        *("files", "project", "evaluation", "settings", "config", "env", "include_root"),
+        *("limit", "trials", "allow_bad_tasks", "fresh", "retry_failed"),
     ),
     "Models": ("models", "parameters", "mcq", "confidence"),
     "Limits and cost": (
@@ -144,12 +144,13 @@ def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
 ) -> None:
     """Run tasks with models and rank the models.
 
-    PATH is a JSONL file of records or a project: its run.yaml, its folder or one of its tasks. A
-    project names its models; -m overrides them. MODEL is a provider's model, such as
+    PATH is a JSONL file of records or a project: its run.yaml, its folder, a plan or one of its
+    tasks. A project names its models; -m overrides them. MODEL is a provider's model, such as
     `openai/gpt-4.1-mini` or `ollama/llama3.2`; recorded answers, such as `replay/outputs.jsonl`; or
     a scripted model that needs no key, such as `scripted/oracle`. Running the same command again
-    resumes an unfinished run. Exits with status 0 on success, 1 if a policy in the run file does
-    not hold, 3 if some samples failed or a limit was reached, 130 if interrupted.
+    resumes an unfinished run. Exits with status 0 on success, 1 if the task files are invalid or a
+    policy in the run file fails, 3 if some samples failed or a limit was reached, 130 if
+    interrupted.
     """
     paths = (*paths, *files)
     if not paths:

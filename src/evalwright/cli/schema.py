@@ -13,7 +13,7 @@ def command(kind: str) -> None:
     """Print the JSON Schema for a document type.
 
     `records` describes one line of a task file. `task`, `dataset`, `generator`, `model`,
-    `evaluation`, `policy` and `run` describe a project's YAML documents. `report` describes the
-    output of `evalwright run --json`, and `perplexity` that of `evalwright perplexity --json`.
+    `evaluation`, `plan`, `policy` and `run` describe a project's YAML documents. `report` describes
+    the output of `evalwright run --json`, and `perplexity` that of `evalwright perplexity --json`.
     """
     click.echo(json.dumps(api.schema(kind), indent=2))

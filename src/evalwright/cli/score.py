@@ -43,8 +43,8 @@ def command(
     fails. A judge is queried again if its scorer, the row or the answer has changed, or if it gave
     no verdict. A project is read from the folder used by RUN, with the same models, `--set`,
     `--config` and `--env`. The result is a new run with RUN as its parent. Exits with status 0 on
-    success, 1 if a policy in the run file does not hold, 3 if some samples failed, 130 if
-    interrupted.
+    success, 1 if the task files are invalid or a policy in the run file fails, 3 if some
+    samples failed or a limit was reached, 130 if interrupted.
     """
     check_writable(markdown)
     progress = TerminalProgress()

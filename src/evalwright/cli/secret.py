@@ -13,8 +13,8 @@ from evalwright.cli.output import write_json
 def command() -> None:
     """Manage the secrets stored on this machine.
 
-    A document refers to a secret as `<< secrets.NAME >>`. Its value comes from the documents'
-    `secrets:`, from the environment variable NAME, or from this store: .evalwright/secrets.json in
+    A document refers to a secret as `<< secrets.NAME >>`. Its value comes from `secrets:` in the
+    documents, from the environment variable NAME, or from this store: .evalwright/secrets.json in
     the current folder, which only you can read. Values are never printed.
     """
 

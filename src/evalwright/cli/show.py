@@ -1,5 +1,6 @@
 """`evalwright show`."""
 
+import os
 import sys
 from itertools import chain, islice
 from typing import Any
@@ -57,6 +58,8 @@ def command(
         listed = api.show_run(run, store)
         write_result(listed, [run_facts(listed)], as_json=as_json)
         return
+    if sample_id:  # in UTF-8, whatever the locale says
+        sample_id = os.fsencode(sample_id).decode(errors="surrogateescape")
     samples = api.show_samples(run, sample_id, store, failed=failed or None, **more)
     if page is None and not as_json and sys.stdout.isatty():
         page = 1

@@ -14,7 +14,7 @@ log-probabilities, `seed` or `n`. If a task sets a JSON schema in `response_form
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from evalwright.clients import replies
 from evalwright.clients.http import ApiModel, Endpoint
@@ -33,13 +33,13 @@ _FINISHES: dict[str | None, Finish] = {
     "tool_use": "tool_calls",
 }
 _NEVER = {
-    "model": "it is set by the model's name",
+    "model": "it is taken from the model name",
     "messages": "the task sets them",
-    "logprobs": "the messages API has none",
-    "top_logprobs": "the messages API has none",
-    "n": "the messages API has none; each trial is a separate request",
-    "seed": "the messages API has none",
-    "response_format": "the messages API has none; see its `output_config`",
+    "logprobs": "the Messages API does not support it",
+    "top_logprobs": "the Messages API does not support it",
+    "n": "the Messages API does not support it; each trial is a separate request",
+    "seed": "the Messages API does not support it",
+    "response_format": "the Messages API does not support it; see its `output_config`",
 }
 _NOT_ASKED = {name: why for name, why in _NEVER.items() if name != "response_format"}
 
@@ -88,8 +88,9 @@ class Messages(ApiModel):
             body["system"] = system
         if keys := chat_keys(request, never=_NOT_ASKED):
             body.update(_rename_stop(_translate_keys(keys)))
-        reply = await self._endpoint.ask(_encoder.encode(body), _decoder)
-        return self._read(reply, takes_all=request.takes_all)
+        reply, bodies = await self._endpoint.exchange(_encoder.encode(body), _decoder)
+        completion = self._read(reply, takes_all=request.takes_all)
+        return structs.replace(completion, bodies=bodies)
 
     def _read(self, reply: _AnthropicReply, *, takes_all: bool) -> Completion:
         text = "".join(block.text or "" for block in reply.content if block.type == "text")
@@ -114,7 +115,7 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Messages:
     address, parameters, timeouts = locate_model(
         f"anthropic/{name}", "/messages", options, known=AnthropicParameters, never=_NEVER
     )
-    endpoint = Endpoint(address, timeouts=timeouts)
+    endpoint = Endpoint(address, timeouts=timeouts, keeps_bodies=options.keeps_bodies)
     return Messages(name, endpoint, _rename_stop({"max_tokens": MAX_TOKENS, **parameters}))
 
 
@@ -147,7 +148,7 @@ def _translate_keys(keys: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(schema, dict):
         raise ModelError(
             "unsupported",
-            "the messages API supports no `response_format` except a JSON schema",
+            "the Messages API supports only a JSON schema as `response_format`",
             hint='{"type": "json_schema", "json_schema": {"name": "…", "schema": {…}}}',
         )
     config = sent.get("output_config") or {}

@@ -41,7 +41,7 @@ from evalwright.types import ModelOptions, Request
 
 FUNCTION = "run_inference"
 _UNCHECKED = "the server's certificate is not checked"
-_NEVER = {"model": "it is set by the `model_key` of the document", "messages": "the task sets them"}
+_NEVER = {"model": "it is taken from the document's `model_key`", "messages": "the task sets them"}
 _LOGINS = {"authorization", "cookie"}
 _OK = 200
 _ARGUMENTS = 3

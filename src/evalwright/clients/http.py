@@ -38,7 +38,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from http.client import responses
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import aiohttp
 import msgspec
@@ -83,6 +83,13 @@ class _RawReply(NamedTuple):
     status: int
 
 
+class Exchange(NamedTuple, Generic[Reply]):
+    """A decoded reply, and the bodies of the request and the reply if the endpoint keeps them."""
+
+    reply: Reply
+    bodies: tuple[str, str] | None = None
+
+
 class Endpoint:
     """Sends requests to one address. `close` it inside the loop that it was used in."""
 
@@ -94,8 +101,10 @@ class Endpoint:
         headers: Mapping[str, str] | None = None,
         secrets: Iterable[str] = (),
         tls: ssl.SSLContext | None = None,
+        keeps_bodies: bool = False,
     ) -> None:
         """Take `headers` that replace the provider's, `secrets` to redact, and a `tls` context."""
+        self._keeps_bodies = keeps_bodies
         self.url = address.url
         self._provider = address.provider
         self._redactor = Redactor([address.key, *secrets])
@@ -119,10 +128,19 @@ class Endpoint:
 
     async def ask(self, body: bytes | None, decoder: msgspec.json.Decoder[Reply]) -> Reply:
         """Return the decoded reply, or raise `ModelError`; without a body, the request is a GET."""
-        reply = self._decode(await self._exchange(body), decoder)
+        return (await self.exchange(body, decoder)).reply
+
+    async def exchange(
+        self, body: bytes | None, decoder: msgspec.json.Decoder[Reply]
+    ) -> Exchange[Reply]:
+        """Return the decoded reply and the bodies, or raise `ModelError`."""
+        raw = await self._exchange(body)
+        reply = self._decode(raw, decoder)
         if error := getattr(reply, "error", None):
             raise self.error_object(error)
-        return reply
+        if body is None or not self._keeps_bodies:
+            return Exchange(reply)
+        return Exchange(reply, (body.decode(), raw.content.decode(errors="replace")))
 
     async def ask_text(self, body: bytes) -> tuple[str, int]:
         """Return the reply as text, whatever is in it, and its status."""
@@ -162,7 +180,7 @@ class Endpoint:
                     raise await self._read_error(response)
                 content = await self._read(response)
                 if not content.strip():
-                    raise ModelError("empty", f"the reply of {self._origin} has no body")
+                    raise ModelError("empty", f"the reply from {self._origin} has no body")
                 kind = response.headers.get("Content-Type", "")
                 return _RawReply(content, kind, response.status)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -243,7 +261,7 @@ class Endpoint:
 
     def _too_large(self) -> ModelError:
         most = MOST_REPLY_BYTES // 2**20
-        return ModelError("too_large", f"the reply of {self._origin} is larger than {most} MiB")
+        return ModelError("too_large", f"the reply from {self._origin} is larger than {most} MiB")
 
     def _decoding_error(self, reply: _RawReply, error: Exception) -> ModelError:
         try:
@@ -252,11 +270,13 @@ class Endpoint:
             kind = replies.to_one_line(self.clean(reply.content_type)) or "an unknown type"
             start = self.clean(reply.content[:_MOST_ERROR_BYTES].decode(errors="replace"))
             shown = f"{kind}: {replies.to_one_line(start, most=_MAX_SHOWN)}"
-            return ModelError("not_json", f"the reply of {self._origin} is not JSON but {shown}")
+            return ModelError("not_json", f"the reply from {self._origin} is not JSON but {shown}")
         if isinstance(value, dict) and value.get("error"):
             return self.error_object(value["error"])
         why = replies.to_one_line(self.clean(str(error)))
-        return ModelError("wrong_shape", f"the reply of {self._origin} has the wrong shape: {why}")
+        return ModelError(
+            "wrong_shape", f"the reply from {self._origin} has the wrong shape: {why}"
+        )
 
     def _connection_error(self, error: Exception) -> ModelError:
         at = self._origin
@@ -281,7 +301,7 @@ class Endpoint:
             case aiohttp.ClientResponseError():
                 message = f"{at} did not send valid HTTP"
             case aiohttp.ClientPayloadError():
-                message = f"the reply of {at} is incomplete"
+                message = f"the reply from {at} is incomplete"
             case _:
                 message = f"the connection to {at} failed: {_reason(error)}"
         return ModelError(
@@ -376,7 +396,7 @@ def status_error(
             message += f", at {replies.to_one_line(clean(location))}"
     hints = {
         "auth": f"check {provider.key_variable}",
-        "not_found": f"check the model's name and {provider.base_url_variable}",
+        "not_found": f"check the model name and {provider.base_url_variable}",
     }
     return ModelError(
         kind,

@@ -31,7 +31,7 @@ trials share one request. The timeouts, with their defaults in seconds, are `con
 Keys set by a task, such as `response_format`, are sent together with the parameters and take
 precedence. Requests for embeddings go to `/embeddings` at the same address.
 
-If a reply is a refusal, filtered, empty or cut off before any text, the sample fails, and the
+If a reply is a refusal or is filtered, empty or cut off before any text, the sample fails, and the
 failure states the reason. In task documents, refusals and empty replies count as answers. A reply
 that is cut off after some text is an answer with the `finish` value `length`.
 """
@@ -41,10 +41,10 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from evalwright.clients import replies
-from evalwright.clients.http import ApiModel, Endpoint
+from evalwright.clients.http import ApiModel, Endpoint, Exchange
 from evalwright.clients.message_files import to_chat_messages
 from evalwright.clients.parameters import (
     Count,
@@ -58,7 +58,7 @@ from evalwright.errors import ModelError
 from evalwright.types import Completion, Message, ModelOptions, Request, Usage
 
 _CHAT = "/chat/completions"
-_NEVER = {"model": "it is set by the model's name", "messages": "the task sets them"}
+_NEVER = {"model": "it is taken from the model name", "messages": "the task sets them"}
 _NOT_ASKED = {**_NEVER, "n": "set it with a parameter of the run"}
 _EMBEDDING_PARAMETERS = ("dimensions", "user")
 """The parameters that are not only for chat."""
@@ -115,7 +115,7 @@ _encoder = msgspec.json.Encoder()
 class SharedReply:
     """A reply that several trials share."""
 
-    def __init__(self, reply: asyncio.Future[ChatReply], choices: int) -> None:
+    def __init__(self, reply: asyncio.Future[Exchange[ChatReply]], choices: int) -> None:
         self.reply = reply
         self.untaken = set(range(choices))
         self.is_uncounted = True
@@ -136,8 +136,8 @@ class SharedReplies:
         self._open: dict[RequestGroup, SharedReply] = {}
 
     async def take(
-        self, request: Request, ask: Callable[[Request], Coroutine[None, None, ChatReply]]
-    ) -> tuple[ChatReply, int, bool]:
+        self, request: Request, ask: Callable[[Request], Coroutine[None, None, Exchange[ChatReply]]]
+    ) -> tuple[Exchange[ChatReply], int, bool]:
         """Return the reply, the index of this trial's choice, and whether it is the first taken."""
         number, place = divmod(request.trial, self._n)
         keys = msgspec.json.encode(request.input, order="deterministic")
@@ -160,10 +160,12 @@ class SharedReplies:
             reply.cancel()
         await asyncio.gather(*replies, return_exceptions=True)
 
-    def _begin(self, group: RequestGroup, request: Coroutine[None, None, ChatReply]) -> SharedReply:
+    def _begin(
+        self, group: RequestGroup, request: Coroutine[None, None, Exchange[ChatReply]]
+    ) -> SharedReply:
         shared = SharedReply(asyncio.ensure_future(request), self._n)
 
-        def forget_failure(reply: asyncio.Future[ChatReply]) -> None:
+        def forget_failure(reply: asyncio.Future[Exchange[ChatReply]]) -> None:
             failed = reply.cancelled() or reply.exception() is not None
             if failed and self._open.get(group) is shared:
                 del self._open[group]
@@ -195,8 +197,8 @@ class Chat(ApiModel):
             return await self._embed(request)
         if self._n == 1:
             return self._read(await self._ask(request), takes_all=request.takes_all)
-        reply, place, is_first = await self._shared.take(request, self._ask)
-        return self._read(reply, place, counts=is_first, takes_all=request.takes_all)
+        exchange, place, is_first = await self._shared.take(request, self._ask)
+        return self._read(exchange, place, counts=is_first, takes_all=request.takes_all)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -209,21 +211,28 @@ class Chat(ApiModel):
         names = ("model", *_EMBEDDING_PARAMETERS)
         body = {name: self._body[name] for name in names if name in self._body}
         body |= {**keys, "input": texts, "encoding_format": "float"}
-        reply = await self._embeddings.ask(_encoder.encode(body), _embedding_decoder)
+        reply, bodies = await self._embeddings.exchange(_encoder.encode(body), _embedding_decoder)
         vectors = replies.order_embeddings(reply.data, len(texts))
         tokens = reply.usage.prompt_tokens if reply.usage else 0
-        return replies.embedding_completion(vectors, replies.make_usage(tokens, 0))
+        completion = replies.embedding_completion(vectors, replies.make_usage(tokens, 0))
+        return structs.replace(completion, bodies=bodies)
 
-    async def _ask(self, request: Request) -> ChatReply:
+    async def _ask(self, request: Request) -> Exchange[ChatReply]:
         keys = chat_keys(request, never=_NOT_ASKED)
         body = {**self._body, **keys, "messages": to_chat_messages(request.messages)}
         if isinstance(seed := keys.get("seed", self._seed), int):
             body["seed"] = seed + request.trial // self._n
-        return await self._endpoint.ask(_encoder.encode(body), _decoder)
+        return await self._endpoint.exchange(_encoder.encode(body), _decoder)
 
     def _read(
-        self, reply: ChatReply, place: int = 0, *, counts: bool = True, takes_all: bool
+        self,
+        exchange: Exchange[ChatReply],
+        place: int = 0,
+        *,
+        counts: bool = True,
+        takes_all: bool,
     ) -> Completion:
+        reply = exchange.reply
         if len(reply.choices) <= place:
             raise ModelError("empty", f"the reply has {len(reply.choices)} choices")
         choice = reply.choices[place]
@@ -231,12 +240,13 @@ class Chat(ApiModel):
             raise self._endpoint.error_object(choice.error)
         tokens = reply.usage or ChatUsage()
         usage = replies.make_usage(tokens.prompt_tokens, tokens.completion_tokens)
-        return choice.complete(
+        completion = choice.complete(
             usage,
             paid=usage if counts else Usage(),
             clean=self._endpoint.clean,
             takes_all=takes_all,
         )
+        return structs.replace(completion, bodies=exchange.bodies)
 
 
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Chat:
@@ -244,6 +254,8 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Chat:
     address, parameters, timeouts = locate_model(
         f"openai/{name}", _CHAT, options, known=ChatParameters, never=_NEVER
     )
-    embeddings = Endpoint(locate_neighbour(address, _CHAT, "/embeddings"), timeouts=timeouts)
-    chat = Endpoint(address, timeouts=timeouts)
+    keeps = options.keeps_bodies
+    neighbour = locate_neighbour(address, _CHAT, "/embeddings")
+    embeddings = Endpoint(neighbour, timeouts=timeouts, keeps_bodies=keeps)
+    chat = Endpoint(address, timeouts=timeouts, keeps_bodies=keeps)
     return Chat(name, chat, parameters, embeddings=embeddings)

@@ -17,7 +17,7 @@ you set `store=true`.
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from evalwright.clients import replies
 from evalwright.clients.http import ApiModel, Endpoint
@@ -27,12 +27,12 @@ from evalwright.errors import ModelError
 from evalwright.types import Completion, Finish, ModelOptions, Request, Usage
 
 _NEVER = {
-    "model": "it is set by the model's name",
+    "model": "it is taken from the model name",
     "input": "the task sets it",
     "background": "background replies are not supported",
-    "n": "the responses API has none; each trial is a separate request",
-    "seed": "the responses API has none",
-    "stop": "the responses API has none",
+    "n": "the Responses API does not support it; each trial is a separate request",
+    "seed": "the Responses API does not support it",
+    "stop": "the Responses API does not support it",
 }
 _NOT_ASKED = {**_NEVER, "messages": "the task sets them"}
 _ENDED = {"completed", "incomplete", None}
@@ -94,14 +94,15 @@ class Responses(ApiModel):
         """Answer one conversation."""
         keys = translate_parameters(chat_keys(request, never=_NOT_ASKED))
         body = {**self._body, **keys, "input": to_response_items(request.messages)}
-        reply = await self._endpoint.ask(_encoder.encode(body), _decoder)
+        reply, bodies = await self._endpoint.exchange(_encoder.encode(body), _decoder)
         if reply.status == "failed":
             raise self._endpoint.error_object(None)
         if reply.status not in _ENDED:
             raise ModelError(
                 "wrong_shape", f"the reply is `{replies.to_one_line(str(reply.status))}`"
             )
-        return self._read(reply, takes_all=request.takes_all)
+        completion = self._read(reply, takes_all=request.takes_all)
+        return structs.replace(completion, bodies=bodies)
 
     def _read(self, reply: _ResponsesReply, *, takes_all: bool) -> Completion:
         reason = reply.incomplete_details.reason if reply.incomplete_details else None
@@ -137,7 +138,7 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Responses:
     address, parameters, timeouts = locate_model(
         f"openai-responses/{name}", "/responses", options, known=ResponsesParameters, never=_NEVER
     )
-    endpoint = Endpoint(address, timeouts=timeouts)
+    endpoint = Endpoint(address, timeouts=timeouts, keeps_bodies=options.keeps_bodies)
     return Responses(name, endpoint, translate_parameters({"store": False, **parameters}))
 
 

@@ -109,7 +109,7 @@ def check_parameters(
         timeouts = msgspec.convert(parameters, Timeouts)
     except msgspec.ValidationError as error:
         raise UsageError(
-            f"parameters of {model}: {error}", hint="a parameter is a JSON value"
+            f"parameters for {model}: {error}", hint="a parameter is a JSON value"
         ) from error
     if parameters.get("stream") or extra.get("stream"):
         raise UsageError(f"{model}: streaming is not supported", hint="drop `stream`")
@@ -130,7 +130,7 @@ def locate_model(
     usual, name = model.split("/", 1)
     provider = options.provider or usual
     if not name:
-        raise UsageError(f"`{provider}/` needs the name of a model", hint=f"write {provider}/MODEL")
+        raise UsageError(f"`{provider}/` needs a model name", hint=f"write {provider}/MODEL")
     address = locate(provider, path, options.environment, base_url=options.base_url)
     model = f"{provider}/{name}"
     return address, *check_parameters(options.parameters, known, model=model, never=never)
@@ -146,7 +146,7 @@ def chat_keys(request: Request, *, never: Mapping[str, str]) -> dict[str, Any]:
     if not isinstance(keys, dict):
         raise ModelError(
             "bad_request",
-            f"expected an object with other keys of the request, got `{type(keys).__name__}`",
+            f"expected an object with additional request keys, got `{type(keys).__name__}`",
         )
     for name in keys:
         if name in never:
@@ -163,11 +163,11 @@ def parse_embedding_input(request: Request) -> tuple[list[str], dict[str, Any]]:
     if isinstance(texts, dict):
         if "model" in texts:
             raise ModelError(
-                "bad_request", "the input has a key `model`: it is set by the model's name"
+                "bad_request", "the input has a key `model`: it is taken from the model name"
             )
         keys = {name: value for name, value in texts.items() if name != "input"}
         texts = texts.get("input")
     texts = [texts] if isinstance(texts, str) else texts
     if not isinstance(texts, list) or not texts or not all(isinstance(t, str) for t in texts):
-        raise ModelError("bad_request", "expected a text, or a list of texts, to embed")
+        raise ModelError("bad_request", "expected a string, or a list of strings, to embed")
     return texts, keys

@@ -16,6 +16,7 @@ from msgspec import Struct, structs
 from yarl import URL
 
 from evalwright.errors import UnknownName, UsageError
+from evalwright.lines import refuse_nul
 from evalwright.nearest import suggest
 
 
@@ -134,6 +135,7 @@ def locate_document(url: str, key: str, environment: Mapping[str, str]) -> Addre
 
 def _parse_url(text: str) -> URL | None:
     try:
+        refuse_nul(text)
         url = URL(text)
     except ValueError:
         return None
@@ -153,7 +155,7 @@ def _join_path(base: str, path: str, variable: str) -> URL:
     url = _parse_base_url(base, variable)
     if url.user is not None or url.password is not None or url.query_string or url.fragment:
         raise UsageError(
-            f"{variable} must not contain a user, a query or a fragment",
+            f"{variable} must not contain a user name, a query or a fragment",
             hint="set the key in its own variable; it is sent in a header",
         )
     root = url.path.rstrip("/")

@@ -1,4 +1,4 @@
-"""`replay/FILE.jsonl`: answer from recorded outputs.
+"""`replay/FILE.jsonl`: answers from recorded outputs.
 
     {"id": "arith_001", "output": "41"}
     {"id": "arith_002", "output": "7", "logprobs": [-0.1, -0.2]}

@@ -281,7 +281,7 @@ def check_embeddings(vectors: list[list[float]], texts: int | None) -> list[list
     """Return the vectors; `ModelError` unless there is one per text."""
     if texts is not None and len(vectors) != texts:
         raise ModelError(
-            "wrong_shape", f"expected {texts} embeddings, one per text, got {len(vectors)}"
+            "wrong_shape", f"expected {texts} embeddings, one per string, got {len(vectors)}"
         )
     return vectors
 

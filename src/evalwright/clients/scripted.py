@@ -11,7 +11,7 @@ returns the input. `oracle`, `noisy` and `biased` answer task records only; `ech
 sample.
 
 Scripts have access to the targets. Use them to see what a report looks like, not to measure
-quality. They are deterministic: an answer depends only on the script, the record and the trial. For
+quality. They are deterministic: an answer depends only on the script, the sample and the trial. For
 a `code_exec` record, the correct answer is the program in `metadata.solution`.
 """
 

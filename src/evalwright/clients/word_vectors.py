@@ -166,7 +166,7 @@ class WordVectors:
         if request.task != "embeddings":
             raise ModelError(
                 "unsupported",
-                f"{NAME} does not support `{request.task}`: it embeds texts",
+                f"{NAME} does not support `{request.task}`: it only embeds text",
                 hint="use it for `embeddings` tasks and as `model_key` of semantic_similarity; "
                 "local/smollm2 is a chat model",
             )
@@ -176,7 +176,7 @@ class WordVectors:
             if not text.strip():
                 raise ModelError(
                     "bad_request",
-                    f"text {place} of {len(texts)} is empty: it has no direction to compare",
+                    f"string {place} of {len(texts)} is empty: it has no direction to compare",
                 )
         if self._words is None or sum(map(len, texts)) > _AT_ONCE:
             vectors, tokens = await asyncio.to_thread(self._embed, texts, size)
@@ -253,7 +253,7 @@ def read_pieces(path: Path) -> WordPieces:
     except OSError as error:
         raise Unreadable(f"{show_path(path)}: {error.strerror}") from error
     except msgspec.MsgspecError as error:
-        raise Unreadable(f"{show_path(path)}: not a tokenizer of byte pairs: {error}") from error
+        raise Unreadable(f"{show_path(path)}: not a byte-pair tokenizer: {error}") from error
     every = {SPACE, *(f"<0x{byte:02X}>" for byte in range(256))}
     if not pairs.byte_fallback or not every <= pairs.vocab.keys():
         raise Unreadable(f"{show_path(path)}: the tokenizer lacks pieces for some bytes")

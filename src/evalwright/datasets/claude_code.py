@@ -57,7 +57,7 @@ _SYNTHETIC = "<synthetic>"
 _SUBAGENT = "agent-"
 _HEAD_LINES = 200
 """Lines of a log in which its first time is looked for."""
-_HINT = "logs of Claude Code are `.jsonl` files in `~/.claude/projects/FOLDER`"
+_HINT = "Claude Code logs are `.jsonl` files in `~/.claude/projects/FOLDER`"
 _BAD_LOG_HINT = "move the log away, or name others with `session_id` or `path`"
 
 
@@ -196,7 +196,7 @@ class ClaudeCode(SourceSpec):
         if self.session_id is not None:
             logs = [path for path in logs if path.stem == self.session_id]
             if not logs:
-                raise BadDataset(f"{show_path(root)}: no session `{self.session_id}` in it")
+                raise BadDataset(f"{show_path(root)}: contains no session `{self.session_id}`")
         return [
             _SessionFile(
                 path.name if path == root else path.relative_to(root).as_posix(),
@@ -216,7 +216,7 @@ def _list_logs(root: Path) -> list[Path]:
         raise Unreadable(f"{show_path(root)}: {error.strerror or error}") from error
     logs = [path for path in paths if path.is_file() and not path.name.startswith(_SUBAGENT)]
     if not logs:
-        raise BadDataset(f"{show_path(root)}: no session of Claude Code in it", hint=_HINT)
+        raise BadDataset(f"{show_path(root)}: contains no Claude Code sessions", hint=_HINT)
     return logs
 
 
@@ -293,7 +293,7 @@ def _read_log(path: Path) -> Iterator[_LogLine]:
         try:
             yield _decode_line(line)
         except msgspec.ValidationError as error:
-            detail = f"expected a line of a log: {error}"
+            detail = f"expected a log line: {error}"
             faults.add(UnreadableLine(number, None, detail, _BAD_LOG_HINT))
         except (ValueError, RecursionError):  # a blank line too
             fault = explain_line(number, line)
@@ -413,7 +413,7 @@ def _find_error(lines: Iterable[_LogLine]) -> str | None:
     last = _last(line for line in lines if line.is_message and not line.is_meta)
     if last is None or not last.is_api_error_message or last.message is None:
         return None
-    return f"the call of the model failed: {text_of(last.message.content)}"
+    return f"the model call failed: {text_of(last.message.content)}"
 
 
 def _count_tokens(lines: Iterable[_LogLine]) -> int | None:

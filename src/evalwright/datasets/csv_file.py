@@ -6,6 +6,8 @@
     anything else: `007`, `1,5`, `3 km`, `n/a`      text, unchanged
     `sample_id`, and columns that a caller names    always text
 
+A file has at most 10,000 columns, and a cell at most 16 MiB.
+
 An empty cell is missing: the row does not have the key. A column has one type, so one odd cell in a
 million is found before the first row is returned.
 """
@@ -27,7 +29,10 @@ from evalwright.vocabulary import MAX_LINE_BYTES
 if TYPE_CHECKING:
     import _csv
 
+MOST_COLUMNS = 10_000
 _AT_A_TIME = 1000
+"""Maximum number of rows of which the types are determined together."""
+_CELLS_AT_A_TIME = 100_000
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,17})?(?:[eE][+-]?[0-9]{1,2})?")
 _TRUTH = re.compile("true|false", re.IGNORECASE)
 _QUOTED = "a quote in this row is not closed"
@@ -137,6 +142,7 @@ def _batches(
     reader: "_csv.Reader", width: int, faults: UnreadableLines
 ) -> Iterator[list[list[str]]]:
     batch: list[list[str]] = []
+    most = min(_AT_A_TIME, _CELLS_AT_A_TIME // width + 1)
     line = reader.line_num
     try:
         for cells in reader:
@@ -147,7 +153,7 @@ def _batches(
                 hint = "put a cell that contains a comma in quotes" if len(cells) > width else ""
                 faults.add(UnreadableLine(line + 1, None, detail, hint))
             line = reader.line_num
-            if len(batch) == _AT_A_TIME:
+            if len(batch) == most:
                 yield batch
                 batch = []
     except csv.Error as error:
@@ -165,7 +171,13 @@ def _check_header(path: str, cells: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of the columns; `BadDataset` for an empty or duplicate name."""
     if not cells:
         raise BadDataset(f"{path}:1: expected a header with the names of the columns, got nothing")
+    if len(cells) > MOST_COLUMNS:
+        raise BadDataset(
+            f"{path}:1: {len(cells):,} columns, more than {MOST_COLUMNS:,}",
+            hint="write one row per line as JSON (.jsonl), with lists for what repeats",
+        )
     names = [cell.strip() for cell in cells]
+    first: dict[str, int] = {}
     if len(names) == 1 and (sign := next((sign for sign in ";\t|" if sign in names[0]), "")):
         raise BadDataset(
             f"{path}:1: expected columns separated by `,`, got one column `{names[0]}`",
@@ -177,8 +189,8 @@ def _check_header(path: str, cells: Sequence[str] | None) -> tuple[str, ...]:
                 f"{path}:1: column {place + 1} has no name",
                 hint="pandas may have written an index: use to_csv(…, index=False)",
             )
-        if (first := names.index(name)) < place:
+        if (before := first.setdefault(name, place)) < place:
             raise BadDataset(
-                f"{path}:1: columns {first + 1} and {place + 1} are both named `{name}`"
+                f"{path}:1: columns {before + 1} and {place + 1} are both named `{name}`"
             )
     return tuple(names)

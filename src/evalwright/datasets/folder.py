@@ -1,17 +1,17 @@
-"""`folder`: every file in a directory is a row.
+"""`folder`: every file in a folder is a row.
 
     source:
       type: folder
-      directory_path: articles     # including subdirectories
+      directory_path: articles     # including subfolders
       extension: .md               # default: all files
 
     sample_id    the SHA-256 digest of the file
-    file_name    the path relative to the directory, with `/` as the separator
+    file_name    the path relative to the folder, with `/` as the separator
     content      the text of the file, without the front matter
     …            one column per key in the YAML front matter, except these three names
 
 Rows are sorted by path. PDFs and hidden files (`.git`, `.DS_Store`) are skipped. Symbolic links are
-followed, and a directory that links to itself is read only once.
+followed, and a folder that links to itself is read only once.
 """
 
 import re
@@ -26,7 +26,7 @@ from pydantic import field_validator
 
 from evalwright.components import Location
 from evalwright.datasets.json_files import to_json
-from evalwright.datasets.reading import Reader
+from evalwright.datasets.reading import Reader, identify_file
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import BadDataset, Unreadable
 from evalwright.lines import show_path
@@ -80,6 +80,7 @@ class _FolderRows:
 
 def read_bytes(path: Path, *, most: int = MAX_LINE_BYTES, hint: str = "") -> bytes:
     """Return the content of a file; `BadDataset` if it has more than `most` bytes."""
+    identify_file(path)  # to open a named pipe waits
     try:
         with path.open("rb") as file:
             content = file.read(most + 1)
@@ -121,7 +122,7 @@ class Folder(SourceSpec):
 
     type: Literal["folder"]
     directory_path: Location
-    """Path of the directory, relative to the document."""
+    """Path of the folder, relative to the document."""
     extension: str | None = None
     """Extension of the files to read. `.md`, `md` and `.MD` are equivalent."""
 
@@ -132,7 +133,7 @@ class Folder(SourceSpec):
             return None
         plain = value.strip().lower().removeprefix("*")
         if not plain.strip("."):
-            raise ValueError("expected an extension such as `.md`, got an empty text")
+            raise ValueError("expected an extension such as `.md`, got an empty string")
         if plain.endswith(".pdf") or plain == "pdf":
             raise ValueError("PDFs are skipped: convert them to text first")
         return plain if plain.startswith(".") else f".{plain}"

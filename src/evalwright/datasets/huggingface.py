@@ -2,7 +2,7 @@
 
     source:
       type: huggingface
-      path: openai/gsm8k               # or ./a-directory, relative to the document
+      path: openai/gsm8k               # or ./a-folder, relative to the document
       split: test
       load_dataset_kwargs: { name: main }
 
@@ -52,7 +52,7 @@ class _HubRows:
             import datasets
         except ImportError as error:
             raise UsageError(
-                f"{self._path}: a dataset of the Hugging Face hub needs the package datasets",
+                f"{self._path}: a dataset from the Hugging Face Hub needs the package `datasets`",
                 hint="pip install 'evalwright[hf]'",
             ) from error
         datasets.disable_progress_bars()
@@ -77,7 +77,7 @@ class HuggingFace(SourceSpec):
 
     type: Literal["huggingface"]
     path: str
-    """Name on the Hub, or a directory if it starts with a dot or a slash."""
+    """Name on the Hub, or the path of a folder if it starts with a dot or a slash."""
     split: str | None = None
     """Split to load. Optional if the dataset has only one."""
     load_dataset_kwargs: dict[str, Any] = Field(default_factory=dict)

@@ -25,8 +25,8 @@ Instead of `path`, you can write `file_path` for a log or `directory_path` for a
     inspect_status   the status of the whole log: `success`, `error`, `cancelled`, `started`
 
 Rows are in the order of the evaluated dataset. If a run did not finish, its finished samples are
-read. A `.eval` log is read one sample at a time. A `.json` log is read at once and must not exceed
-256 MiB. A damaged, truncated or invalid log raises a `BadDataset` error with the position.
+read. A `.eval` log is read one sample at a time. A `.json` log is read as a whole and must not
+exceed 256 MiB. A damaged, truncated or invalid log raises a `BadDataset` error with the position.
 """
 
 import fnmatch
@@ -63,7 +63,7 @@ T = TypeVar("T")
 MOST_BYTES = 256 * 1024 * 1024
 """Maximum bytes of a JSON log, and of one sample in the other format."""
 _CONVERT = "convert it with `inspect log convert --to eval` to a log that is read sample by sample"
-_CUT = "is it a complete log of Inspect AI? A log that is still being written has no end yet"
+_CUT = "is it a complete Inspect AI log? A log that is still being written is incomplete"
 _DAMAGED = (zipfile.BadZipFile, zlib.error, ZstdError, EOFError, NotImplementedError, RuntimeError)
 """Exceptions of a zip file: wrong or missing bytes, unknown compression, a password."""
 COLUMNS = (
@@ -368,7 +368,7 @@ def _open_archive(path: Path) -> "zipfile.ZipFile":
         return zipfile.ZipFile(path)
     except _DAMAGED as error:
         raise BadDataset(
-            f"{show_path(path)}: not a log of Inspect AI: {_message(error)}", hint=_CUT
+            f"{show_path(path)}: not an Inspect AI log: {_message(error)}", hint=_CUT
         ) from error
     except OSError as error:
         raise Unreadable(f"{show_path(path)}: {error.strerror or error}") from error
@@ -381,7 +381,7 @@ def _read_header(path: Path, archive: "zipfile.ZipFile") -> _LogHeader:
         if name in names:
             return _read_member(path, archive, name, _LogHeader)
     raise BadDataset(
-        f"{show_path(path)}: a zip without `header.json`", hint="expected a log of Inspect AI"
+        f"{show_path(path)}: a zip file without `header.json`", hint="expected an Inspect AI log"
     )
 
 
@@ -425,7 +425,7 @@ def _decode(raw: bytes, kind: type[T], where: str) -> T:
             return msgspec.json.decode(json.dumps(plain).encode(), type=kind)
     except (ValueError, RecursionError) as error:
         raise BadDataset(
-            f"{where}: {_message(error)}", hint="expected a log of Inspect AI, version 2"
+            f"{where}: {_message(error)}", hint="expected an Inspect AI log, version 2"
         ) from error
 
 
@@ -436,6 +436,6 @@ def _message(error: BaseException) -> str:
 
 def _no_samples_error(path: Path) -> BadDataset:
     return BadDataset(
-        f"{show_path(path)}: a log without samples",
+        f"{show_path(path)}: the log has no samples",
         hint="it was written with `--no-log-samples`, or the run has no samples yet",
     )

@@ -1,12 +1,14 @@
 """JSON Lines: one object per line. A `.json` file: one list of objects, read whole.
 
-A blank line is skipped. A bad line makes the whole file bad: rows come out up to the first bad
-line, and at the end of the file one error names all of them.
+A blank line is skipped. A key that an object has twice is a mistake. A bad line makes the whole
+file bad: rows come out up to the first bad line, and at the end of the file one error names all of
+them.
 
 `to_json` converts values of other libraries to JSON.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -19,12 +21,13 @@ from evalwright.datasets.faults import UnreadableLine, UnreadableLines, explain_
 from evalwright.errors import BadDataset
 from evalwright.lines import BadLine, read_lines, read_whole, show_path
 
+_encode = msgspec.json.Encoder().encode
 MOST_BYTES = 256 * 1024 * 1024
 _JSON_TYPES = (bool, int, float, str, type(None))
 _TYPE_NAMES = {
     list: "a list",
     dict: "an object",
-    str: "a text",
+    str: "a string",
     bool: "a boolean",
     type(None): "null",
 }
@@ -39,12 +42,15 @@ def read_json_list(path: str) -> Iterator[dict[str, Any]]:
             hint="use a .jsonl file for a large table: it is read line by line",
         )
     try:
-        yield from msgspec.json.decode(content, type=list[dict[str, Any]])
+        rows = msgspec.json.decode(content, type=list[dict[str, Any]])
     except (ValueError, RecursionError) as error:
         raise BadDataset(
             f"{show_path(path)}: {error}",
             hint="write a list of objects, `[{…}, {…}]`; one object per line is a .jsonl file",
         ) from error
+    if key := find_repeated_key(rows, content):
+        raise BadDataset(f"{show_path(path)}: {_explain_repeated(key)}", hint=_REPEATED_HINT)
+    yield from rows
 
 
 def read_objects(
@@ -58,10 +64,15 @@ def read_objects(
     faults = UnreadableLines(path)
     number = 0
     for number, line in enumerate(read_lines(path), start=1):
+        if not line and not isinstance(line, BadLine):
+            continue
         try:
             row = decode(line)
-        except (ValueError, RecursionError):  # a blank line too
+        except (ValueError, RecursionError):  # white space too
             faults.add(explain_line(number, line))
+            continue
+        if key := find_repeated_key(row, line):
+            faults.add(UnreadableLine(number, None, _explain_repeated(key), _REPEATED_HINT))
             continue
         if convert:
             try:
@@ -73,6 +84,34 @@ def read_objects(
             yield row
     if faults.count:
         raise faults.error(number)
+
+
+_REPEATED_HINT = "keep one of the two"
+
+
+def _explain_repeated(key: str) -> str:
+    return f"the key `{key[:60]}` is given twice"
+
+
+def find_repeated_key(value: Any, text: bytes) -> str:
+    """Return a key that an object in this JSON has twice; empty if there is none.
+
+    The text has at least the colons of its value. As many as these mean that no key was dropped.
+    """
+    try:
+        if text.count(b":") == _encode(value).count(b":") and b"\\u003" not in text:
+            return ""
+    except (ValueError, OverflowError, RecursionError):  # an integer beyond 64 bits
+        pass
+    repeated: list[str] = []
+
+    def build(pairs: list[tuple[str, Any]]) -> None:
+        if len(dict(pairs)) < len(pairs):
+            counts = Counter(key for key, _ in pairs)
+            repeated.append(next(key for key in counts if counts[key] > 1))
+
+    json.loads(text, object_pairs_hook=build)
+    return repeated[0] if repeated else ""
 
 
 def explain_line(number: int, line: bytes) -> UnreadableLine | None:
@@ -101,7 +140,7 @@ def _explain_text(number: int, text: str) -> UnreadableLine:
         detail = f"expected an object, got {describe_type(value)}"
         return UnreadableLine(number, None, detail, 'write a row as {"column": value, …}')
     return UnreadableLine(
-        number, None, "a text with a lone surrogate, or a number that is too large"
+        number, None, "a string with a lone surrogate, or a number that is too large"
     )
 
 

@@ -9,8 +9,8 @@
 
 The API key is taken from `api_key` (`<< secrets.NAME >>`) or the environment variable
 `LANGSMITH_API_KEY`. The address is taken from `api_url` or `LANGSMITH_ENDPOINT`, and defaults to
-`https://api.smith.langchain.com`. Each row is the root run of a trace, sorted from newest to
-oldest, or a dataset example:
+`https://api.smith.langchain.com`. The rows are the root runs of traces, sorted from newest to
+oldest, or dataset examples:
 
     sample_id    the id of the run or example
     input        the last user message, or the text of the input
@@ -190,7 +190,8 @@ class LangSmith(SourceSpec):
         for example in read_pages(fetch, name=self.label()):
             if (id_ := example.get("id")) in seen:
                 raise BadDataset(
-                    f"{self.label()}: the pages do not end: the example `{id_}` came twice"
+                    f"{self.label()}: the pages do not end: "
+                    f"the server sent the example `{id_}` twice"
                 )
             seen.add(id_)
             if is_between(example.get("created_at"), self.from_time, self.to_time):

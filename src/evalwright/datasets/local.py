@@ -6,7 +6,8 @@
       filters:
         - { op: equals, expression: "{{ sample.language }}", value: en }
 
-The modules `csv_file`, `json_files` and `reading` (for Parquet) document how each format is read.
+The modules `csv_file`, `json_files` and `reading` (for Parquet) in `evalwright.datasets` document
+how each format is read.
 """
 
 from typing import Annotated, Literal

@@ -8,7 +8,7 @@
 
 The address is taken from `base_url`, `PHOENIX_BASE_URL` or `PHOENIX_COLLECTOR_ENDPOINT`, and
 defaults to `http://localhost:6006`. The optional API key is taken from `api_key`
-(`<< secrets.NAME >>`) or `PHOENIX_API_KEY`. Each row is a trace, sorted from newest to oldest:
+(`<< secrets.NAME >>`) or `PHOENIX_API_KEY`. The rows are traces, sorted from newest to oldest:
 
     sample_id    the trace id
     input        the last user message

@@ -22,7 +22,7 @@ import msgspec
 from evalwright.datasets.csv_file import CsvFile
 from evalwright.datasets.json_files import read_json_list, read_objects, to_json_row
 from evalwright.errors import BadDataset, Unreadable, UsageError
-from evalwright.lines import show_path
+from evalwright.lines import EXPANSION, expands_too_far, show_path
 from evalwright.nearest import nearest, suggest
 
 _COMPRESSED = (".gz", ".zst")
@@ -32,8 +32,10 @@ _SMALL_BYTES = 1_000_000
 """Up to this size, a file is checked for changes before every row."""
 _SIZE = 2
 _AT_A_TIME = 1000
+_ROW_BYTES = 16
+"""The least that a row counts: a few bytes can stand for a thousand million equal rows."""
 _READABLE = "a .csv, .jsonl, .json or .parquet file"
-_FOLDER_HINT = "for the files of a directory, use `source: {type: folder, directory_path: …}`"
+_FOLDER_HINT = "for the files in a directory, use `source: {type: folder, directory_path: …}`"
 
 
 class Reader(Protocol):
@@ -93,6 +95,9 @@ class FirstRows:
 class ParquetFile:
     """The rows of a `.parquet` file, through pyarrow: the extra `parquet`.
 
+    What a row group says of its size, and the size of the rows that come out, have the limit of
+    compressed files.
+
     Nulls stay null. Dates and times become ISO 8601 texts, decimals numbers, bytes their text.
     """
 
@@ -107,16 +112,32 @@ class ParquetFile:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield one row per row of the table."""
-        number = 0
+        number = size = 0
         with self._open() as file:
+            stored = Path(self._path).stat().st_size
+            self._check_size(file.metadata, stored)
             try:
                 for batch in file.iter_batches(batch_size=_AT_A_TIME):
+                    size += sum(map(_decoded_size, batch.columns))
+                    if expands_too_far(size, stored):
+                        raise self._expansion_error()
                     for row in batch.to_pylist():
                         yield to_json_row(row)
                         number += 1
             except (self._library.lib.ArrowException, ValueError, OSError) as error:
                 reason = " ".join(str(error).split())
                 raise BadDataset(f"{show_path(self._path)}: row {number}: {reason}") from error
+
+    def _check_size(self, metadata: Any, stored: int) -> None:
+        """Raise `Unreadable` if a row group alone would be too large: it is read as a whole."""
+        groups = map(metadata.row_group, range(metadata.num_row_groups))
+        sizes = [group.total_byte_size for group in groups] + [_ROW_BYTES * metadata.num_rows]
+        if any(expands_too_far(size, stored) for size in sizes):
+            raise self._expansion_error()
+
+    def _expansion_error(self) -> Unreadable:
+        hint = "write it as .jsonl or .csv first: they have no limit"
+        return Unreadable(f"{show_path(self._path)}: {EXPANSION}", hint=hint)
 
     def _open(self) -> Any:
         library = self._library
@@ -136,6 +157,12 @@ class ParquetFile:
                 hint="pip install 'evalwright[parquet]'",
             ) from error
         return pyarrow
+
+
+def _decoded_size(column: Any) -> int:
+    """Return the size of a column's values; a dictionary has each of them only once."""
+    is_dictionary = hasattr(column, "dictionary_decode")
+    return int((column.dictionary_decode() if is_dictionary else column).nbytes)
 
 
 _Format = CsvFile | ParquetFile | LazyRows
@@ -266,8 +293,8 @@ def refuse_changes(path: str | Path, identity: tuple[int, ...]) -> None:
     """Raise `BadDataset` if a file is not the one that had this identity."""
     if identify_file(path) != identity:
         raise BadDataset(
-            f"{show_path(path)}: the file was changed while it was in use",
-            hint="start again: its content has changed since it was checked",
+            f"{show_path(path)}: the file changed while it was in use",
+            hint="run again: its content has changed since it was checked",
         )
 
 

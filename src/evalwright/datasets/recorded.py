@@ -163,7 +163,7 @@ def _join_content(parts: Iterable[Mapping[str, Any]], role: str) -> Iterator[Ite
             yield {"type": "refusal", "refusal": str(refusal)}
         elif kind in _TEXTS:
             if not isinstance(text, str):
-                raise shape_error("a text in a part of `content`", text)
+                raise shape_error("a string in a part of `content`", text)
             texts.append(text)
         elif kind not in _REASONING | {"tool_use"}:
             plain = kind.removeprefix("input_").removesuffix("_url")  # `image` for `image_url`
@@ -215,7 +215,7 @@ def _find_calls(message: Mapping[str, Any]) -> Iterator[Item]:
 
 def _make_call(call_id: Any, name: Any, arguments: Any) -> Item:
     if not isinstance(name, str):
-        raise shape_error("the name of a function in a call", name)
+        raise shape_error("a function name in a call", name)
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments or {})
     return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}

@@ -230,8 +230,8 @@ def _parse_id(row: Row, name: str, number: int) -> str | None:
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    got = "an empty text" if value == "" else f"a `{type(value).__name__}`"
-    raise BadDataset(f"{name}: row {number}: `sample_id` must be a text or a number, got {got}")
+    got = "an empty string" if value == "" else f"a `{type(value).__name__}`"
+    raise BadDataset(f"{name}: row {number}: `sample_id` must be a string or a number, got {got}")
 
 
 def _refuse_duplicate_id(before: Iterable[Row], row: Row, sample_id: str, name: str) -> None:
@@ -248,4 +248,4 @@ def _explain_empty(dropped: Sequence[int]) -> str:
         return "no rows"
     each = ", ".join(f"filters[{place}] dropped {count}" for place, count in enumerate(dropped))
     s = "s" if len(dropped) > 1 else ""
-    return f"none of {total} rows left after {len(dropped)} filter{s}: {each}"
+    return f"none of the {total} rows passed {len(dropped)} filter{s}: {each}"

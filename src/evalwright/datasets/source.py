@@ -29,7 +29,7 @@ class SourceSpec(Component):
     type: str
     """The kind of source."""
     filters: tuple[AnyFilter, ...] = ()
-    """Filters that a row must pass to be used. Expressions may refer to `sample` and to every
+    """Filters that a row must pass to be used. Expressions may refer to `sample` and to any
     column."""
     missing: Missing = "absent"
     """Representation of missing values. `absent`: the key is omitted. `nan`: NaN, as in a data

@@ -6,8 +6,8 @@
 
 A row has `sample`, `sample_id`, `solver_output`, `scores` and `errors`. The conversation is in
 `solver_output.output.trace.items`, and the raw model outputs are in
-`solver_output.output.raw_outputs`. The keys of the last raw output are also in
-`solver_output.output` itself, such as `solver_output.output.choices`.
+`solver_output.output.raw_outputs`. The keys of the last raw output, such as `choices`, are also in
+`solver_output.output` itself.
 """
 
 from typing import Literal

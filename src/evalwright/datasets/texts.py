@@ -26,7 +26,7 @@ from evalwright.datasets.faults import (
 )
 from evalwright.datasets.json_files import describe_type, explain_line
 from evalwright.datasets.reading import identify_file, refuse_changes
-from evalwright.errors import BadDataset, EvalwrightError, Unreadable, UsageError
+from evalwright.errors import BadDataset, EvalwrightError, NoInput, Unreadable, UsageError
 from evalwright.lines import STDIN, BadLine, read_lines, read_whole, show_path
 from evalwright.nearest import nearest
 from evalwright.vocabulary import MAX_LINE_BYTES
@@ -72,7 +72,7 @@ class Texts:
         self._count = 0
         rows = [_is_rows(path) for path in self.paths]
         if not rows:
-            raise UsageError("FILE is missing")
+            raise NoInput("FILE is missing")
         if field is not None and not any(rows):
             raise UsageError("`--field` is for .jsonl files", hint="other files are plain text")
         try:
@@ -84,7 +84,7 @@ class Texts:
             ) from error
         if split is not None and all(rows):
             raise UsageError(
-                "`--split` is for files of plain text",
+                "`--split` is for plain text files",
                 hint="a .jsonl file has one document per line",
             )
 
@@ -182,17 +182,13 @@ def _explain_row(number: int, line: bytes, field: str) -> UnreadableLine | None:
         return explain_line(number, line)
     if field in row:
         got = describe_type(row[field])
-        return UnreadableLine(number, None, f"expected a text in `{field}`, got {got}")
+        return UnreadableLine(number, None, f"expected a string in `{field}`, got {got}")
     names = list(row)
     has = ", ".join(f"`{name}`" for name in names[:_MOST_NAMES]) or "no field"
     more = "…" if len(names) > _MOST_NAMES else ""
     texts = [name for name, value in row.items() if isinstance(value, str)]
     meant = nearest(field, names) or (texts[0] if len(texts) == 1 else None)
-    hint = (
-        f"did you mean `--field {meant}`?"
-        if meant
-        else "set the field of the text with `--field NAME`"
-    )
+    hint = f"did you mean `--field {meant}`?" if meant else "set the text field with `--field NAME`"
     return UnreadableLine(number, None, f"no field `{field}`; it has {has}{more}", hint)
 
 

@@ -22,6 +22,7 @@ from pydantic import field_validator
 from evalwright.datasets.reading import FileRows, Reader, format_of, open_atomically
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import Unreadable
+from evalwright.lines import refuse_nul
 
 MOST_BYTES = 8 * 1024**3
 SILENCE_S = 30.0
@@ -48,8 +49,9 @@ class Url(SourceSpec):
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             got = show_address(address)
             raise ValueError(f"expected a URL with http:// or https://, got `{got}`")
+        refuse_nul(address)
         if parts.username is not None or parts.password is not None:
-            raise ValueError("expected a URL without user and password")
+            raise ValueError("expected a URL without a user name and password")
         format_of(_file_name(address))
         return address
 
@@ -120,12 +122,12 @@ def _copy(response: HTTPResponse, file: IO[bytes], most_bytes: int, name: str) -
     began, size = monotonic(), 0
     while chunk := response.read1(_CHUNK):  # what has arrived: slow is not silent
         if not size and chunk.lstrip()[:20].lower().startswith(_PAGE):
-            raise Unreadable(f"{name}: expected a file of rows, got a web page")
+            raise Unreadable(f"{name}: expected a data file, got a web page")
         size += len(chunk)
         if size > most_bytes:
             raise Unreadable(f"{name}: larger than {most_bytes >> 20} MiB")
         if monotonic() - began > LONGEST_S:
-            raise TimeoutError(f"not done after {LONGEST_S:.0f} s")
+            raise TimeoutError(f"not finished after {LONGEST_S:.0f} s")
         file.write(chunk)
     if promised is not None and promised.isdecimal() and int(promised) != size:
         raise OSError(f"got {size} of {promised} bytes")

@@ -31,7 +31,7 @@ from evalwright.components import Hidden
 from evalwright.datasets.reading import FileRows, Reader, open_atomically
 from evalwright.datasets.url import show_address
 from evalwright.errors import BadDataset, Unreadable
-from evalwright.lines import show_path
+from evalwright.lines import refuse_nul, show_path
 from evalwright.secrets import Redactor, Secret
 from evalwright.vocabulary import MAX_LINE_BYTES
 
@@ -167,7 +167,7 @@ def read_pages(
         objects, cursor = fetch(cursor)
         for number, value in enumerate(objects):
             if not isinstance(value, Mapping):
-                raise BadDataset(f"{name}: expected an object as [{number}] of a page")
+                raise BadDataset(f"{name}: expected an object at [{number}] in a page")
             yield value
         if cursor is None or not objects:
             return
@@ -214,7 +214,7 @@ def _write_rows(path: Path, rows: Iterable[dict[str, Any]], name: str) -> None:
                 file.write(line)
                 is_empty = False
             if is_empty:
-                raise BadDataset(f"{name}: no rows", hint="is the name right, and the time?")
+                raise BadDataset(f"{name}: no rows", hint="check the name and the time range")
     except OSError as error:
         raise Unreadable(f"{show_path(path)}: {error.strerror or error}") from error
 
@@ -225,8 +225,9 @@ def check_address(address: str, *, field: str) -> str:
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         got = show_address(address)
         raise ValueError(f"expected an address with http:// or https:// as `{field}`, got `{got}`")
+    refuse_nul(address)
     if parts.username is not None or parts.password is not None:
-        raise ValueError(f"expected an address without a user and a password as `{field}`")
+        raise ValueError(f"expected an address without a user name and password as `{field}`")
     return address.rstrip("/")
 
 

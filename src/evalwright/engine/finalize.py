@@ -44,7 +44,7 @@ from evalwright.types import Action, Failure, Outcome, Part, Score, Trace, witho
 
 _WRITE_BATCH = 500
 _MOST_NOTES = 20
-_DEPENDENT_ROWS = "no interval: the rows are of several models or trials on the same samples"
+_DEPENDENT_ROWS = "no interval: the rows come from several models or trials on the same samples"
 
 
 async def finalize_task(
@@ -301,5 +301,5 @@ def _explain_trials(
     if not notes:
         return failure
     message = f"{failure.message}; over {len(run)} trials {', '.join(notes[:_MOST_EXPLAINED])}"
-    hint = failure.hint or "compare the mean, such as `greater_than` 0.5"
+    hint = failure.hint or "compare the mean, for example with `greater_than` 0.5"
     return structs.replace(failure, message=message, hint=hint)

@@ -23,7 +23,7 @@ from evalwright.types import Outcome, Part
 
 _NOT_ASKED = "not computed: samples are missing"
 _EQUAL_WITHIN = 1e-9
-_NOT_AN_AVERAGE = "no interval: over several runs this is not an average over samples"
+_NOT_AN_AVERAGE = "no interval: a value over several runs is not a mean over samples"
 
 
 class ScoreTable:
@@ -193,5 +193,5 @@ def _run_value(name: str, run: Iterable[Measure], metric: TaskMetric) -> float |
 
 def _drop_interval(measure: Measure) -> Measure:
     """Remove the interval if samples have parts: these are not independent."""
-    reason = "no interval: several parts of one sample are not independent"
+    reason = "no interval: the parts of one sample are not independent"
     return structs.replace(measure, interval=None, reason=measure.reason or reason)

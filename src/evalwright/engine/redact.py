@@ -90,7 +90,7 @@ def refuse_secrets(
     encoded = msgspec.json.encode(parameters, enc_hook=repr).decode()
     if any(redactor.clean(text) != text for text in (*names, encoded)):
         raise UsageError(
-            "a path, a model or a parameter contains a secret of the environment, and would be "
+            "a path, a model or a parameter contains a secret from the environment, and would be "
             "stored with the run",
             hint="set a key in its environment variable: it is sent in a header",
         )

@@ -25,6 +25,15 @@ class FinishedJobs:
             self.count += not marks[ordinal]
             marks[ordinal] = 1
 
+    def mark(self, task: str, model: str, ordinal: int, trial: int) -> None:
+        """Mark a job as taken, so that `remaining_jobs` does not yield it again."""
+        marks = self._marks.get((task, model, trial))
+        if marks is None:
+            marks = self._marks[task, model, trial] = bytearray()
+        if ordinal >= len(marks):
+            marks.extend(bytes(ordinal + 1 - len(marks)))
+        marks[ordinal] = 1
+
     def forget(self, task: str) -> int:
         """Mark all jobs of a task as not done because it has changed; return their number."""
         gone = [self._marks.pop(key) for key in list(self._marks) if key[0] == task]

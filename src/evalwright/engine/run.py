@@ -230,6 +230,7 @@ def _failure(error: StageError, scorer: str = "", *, of: int = 1) -> Failure:
         message=f"`{scorer}`: {error}" if of > 1 else str(error),
         hint=error.hint,
         attempts=error.attempts,
+        rule=error.rule,
     )
 
 

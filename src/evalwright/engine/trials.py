@@ -43,7 +43,7 @@ from evalwright.stats.pass_at_k import pass_at_k_of_rate, pass_hat_k
 from evalwright.types import Failure
 
 _PASSING = {"pass@k": pass_at_k_of_rate, "pass^k": pass_hat_k}
-_NOT_A_NUMBER = "only numbers and booleans can be combined over trials, `{}` is neither"
+_NOT_A_NUMBER = "only numbers and booleans can be combined over trials; `{}` is neither"
 MEAN = ".mean"
 """Second name of the mean of a score."""
 _SHOWN = 80
@@ -126,8 +126,8 @@ def _aggregate(
             stage="score",
             type="NameTaken",
             message=f"the scorer already has a score with this name, which is kept: "
-            f"`{aggregate.short}` of `{aggregate.score}` needs another name",
-            hint="set another `score_name` for the aggregator",
+            f"`{aggregate.short}` of `{aggregate.score}` needs a different name",
+            hint="set a different `score_name` for the aggregator",
         )
     value: float | None
     if numbers is None:

@@ -129,7 +129,7 @@ def generate_dataset(
     if generations.of(entity.key) is None:
         raise UsageError(
             f"dataset `{entity.key}` has no generator",
-            hint=f"`evalwright dataset test {entity.key}` shows them",
+            hint=f"`evalwright dataset test {entity.key}` shows its rows",
         )
     with open_generator(project, options, progress) as generator:
         return [

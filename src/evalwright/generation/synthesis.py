@@ -67,7 +67,7 @@ def to_json_row(row: dict[str, Any]) -> dict[str, Any]:
     try:
         json.dumps(columns, allow_nan=False, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise ValueError("a text of the row contains a lone surrogate") from error
+        raise ValueError("a string in the row contains a lone surrogate") from error
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"the row cannot be written as JSON: {error}") from error
     return columns
@@ -433,7 +433,7 @@ def _incomplete_error(
     if not failures:
         return BadDataset(
             f"dataset `{job.dataset}`: only {job.count_done(checkpoint):,} of {job.total:,} rows "
-            "could be generated: another pass over the data source yields none",
+            "could be generated: a further pass over the data source yields none",
             hint="request fewer rows with `num_samples`",
         )
     shown = sorted(failures)[:_MAX_SHOWN]

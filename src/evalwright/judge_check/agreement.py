@@ -5,7 +5,7 @@ scores.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from math import nan
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ from evalwright.report.judges import (
     Pair,
 )
 from evalwright.report.tables import count_noun
-from evalwright.scorers.judging.verdict_values import fold_label
+from evalwright.scorers.judging.verdict_values import LabelSet, fold_label
 from evalwright.stats.agreement import (
     cohen_kappa,
     cohen_kappa_interval,
@@ -48,12 +48,12 @@ _NEAR = 0.1
 _TRUTH = {"true": "true", "1": "true", "false": "false", "0": "false"}
 _MAX_NAMED = 5
 _ROUNDING = 1e-9
-_ONE_LABEL = "people and judge gave every sample the same label"
+_ONE_LABEL = "the people and the judge gave every sample the same label"
 _NO_SPREAD = "no interval: too few samples, or too little spread among them"
 _CONSTANT = "one of the two does not vary"
 _NOTHING_COMPARED = "nothing was compared"
 _IDS_ARE_ROW_NUMBERS = (
-    "the ids are the places of rows, from 0, because the dataset has no `sample_id`: add that "
+    "the ids are row positions, starting at 0, because the dataset has no `sample_id`: add that "
     "column to give rows stable ids"
 )
 
@@ -151,15 +151,16 @@ def _no_match_error(judge: Judge, labels: HumanLabels, counts: _MatchCounts) -> 
     if labels.names_models and {key[0] for key in keys} & set(counts.first_ids):
         models = quote_first(dict.fromkeys(key[1] for key in keys))
         return BadDataset(
-            f"{start} an answer of `{judge.name}`: its column `model` has {models}, "
-            f"the answers are those of {quote_first(counts.models)}",
+            f"{start} an answer that `{judge.name}` judged: the column `model` has "
+            f"{models}, but the answers are from {quote_first(counts.models)}",
             hint="add a column `model` with the model that each label refers to",
         )
     ids_are_numbers = counts.first_ids and all(name.isdecimal() for name in counts.first_ids)
     return BadDataset(
-        f"{start} a sample of `{judge.name}`: they are for {quote_first(key[0] for key in keys)}, "
-        f"the samples are {quote_first(counts.first_ids) or 'none'}",
-        hint="set the column of sample ids with `--id-column`"
+        f"{start} a sample that `{judge.name}` judged: the labels are for "
+        f"{quote_first(key[0] for key in keys)}, but the samples are "
+        f"{quote_first(counts.first_ids) or 'none'}",
+        hint="set the column with the sample ids with `--id-column`"
         + (f"; {_IDS_ARE_ROW_NUMBERS}" if ids_are_numbers else ""),
     )
 
@@ -182,7 +183,8 @@ def read_verdict(judge: Judge, score: Score) -> Verdict:
         return format_label(bool(score.values["is_correct"]))
     if judge.type == SCORER:
         return float(score.values["score"])
-    return fold_label(str(score.values["label"]))
+    label = str(score.values["label"])
+    return label if judge.labels else fold_label(label)
 
 
 def choose_comparison(judge: Judge, labels: HumanLabels) -> Comparison:
@@ -190,36 +192,36 @@ def choose_comparison(judge: Judge, labels: HumanLabels) -> Comparison:
     if judge.type == SCORER:
         _check_scores(judge, labels)
         return Comparison("scores", float, lambda score: float(score.metadata["raw_score"]))
-    distinct = {fold_label(format_label(label)): format_label(label) for label in labels.count()}
-    known = {fold_label(label): label for label in judge.labels}
-    if distinct.keys() <= known.keys() or not known:
-        spellings = known or distinct  # a judge that may say anything: as people spell it
+    from_people = [format_label(label) for label in labels.count()]
+    # A judge that may say anything is compared without case, and spelled as people spell it.
+    spellings = LabelSet(
+        judge.labels or {fold_label(label): label for label in from_people}.values()
+    )
+    if not judge.labels or all(map(spellings.has, from_people)):
 
         def spell(label: Label) -> str:
-            plain = fold_label(format_label(label))
-            return spellings.get(plain, plain)
+            plain = format_label(label)
+            return spellings.find(plain) or fold_label(plain)
 
         key = "prediction" if judge.type == CLASSIFIER else "label"
         return Comparison(
             "labels", spell, lambda score: spell(str(score.metadata[key])), tuple(judge.labels)
         )
-    if judge.type == CLASSIFIER and distinct.keys() <= _TRUTH.keys():
+    if judge.type == CLASSIFIER and {fold_label(label) for label in from_people} <= _TRUTH.keys():
         return Comparison(
             "is_correct",
             lambda label: _TRUTH[fold_label(format_label(label))],
             lambda score: format_label(bool(score.values["is_correct"])),
             ("true", "false"),
         )
-    raise _unknown_labels_error(judge, labels, known)
+    raise _unknown_labels_error(judge, labels, spellings)
 
 
-def _unknown_labels_error(
-    judge: Judge, labels: HumanLabels, known: Mapping[str, str]
-) -> BadDataset:
+def _unknown_labels_error(judge: Judge, labels: HumanLabels, known: LabelSet) -> BadDataset:
     unknown = {
         label: count
         for label, count in labels.count().items()
-        if fold_label(format_label(label)) not in known
+        if not known.has(format_label(label))
     }
     described = []
     for label, count in list(unknown.items())[:_MAX_NAMED]:

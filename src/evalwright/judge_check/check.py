@@ -17,6 +17,7 @@ from evalwright.judge_check.agreement import compare_with_labels
 from evalwright.judge_check.labels import HumanLabels, read_label_column, read_label_file
 from evalwright.judge_check.options import JudgeCheckOptions
 from evalwright.judge_check.rejudge import RejudgeResult, Rejudging
+from evalwright.judge_check.unreadable import count_unreadable
 from evalwright.nearest import suggest
 from evalwright.plan.manifest import read_manifest
 from evalwright.plan.model_names import canonical_names
@@ -58,13 +59,16 @@ class _JudgeChecker:
         self._redactor: Redactor = make_redactor()
         self._notes: list[str] = []
         if run.status in {"running", "stopped"}:
-            self._notes.append(f"run {run.id} is not finished: only what it has stored is compared")
+            self._notes.append(
+                f"run {run.id} is not finished: only its stored verdicts are compared"
+            )
 
     def check(self) -> JudgeCheck:
         """Read the labels before asking anything, so that their mistakes cost nothing."""
         agreement = self._compare()
         rejudged = self._rejudge() if self._options.asks_judge else RejudgeResult()
         seed = self._run_options.seed
+        tally = count_unreadable(self._judge, self._outcomes())
         check = JudgeCheck(
             run_id=self._run.id,
             judge=self._judge,
@@ -73,6 +77,9 @@ class _JudgeChecker:
             agreement=agreement,
             probes=[tally.to_row(seed=seed) for tally in rejudged.probes],
             repeats=rejudged.repeats.to_row(seed=seed) if rejudged.repeats else None,
+            replies=tally.replies,
+            unreadable=tally.to_rows(),
+            unreadable_again=rejudged.unreadable.to_rows(),
             calls=rejudged.usage.requests,
             cost=rejudged.usage.cost,
             notes=self._notes,
@@ -89,14 +96,14 @@ class _JudgeChecker:
         if len(self._models) > 1 and self._options.labels and not labels.names_models:
             models = ", ".join(f"`{model}`" for model in self._models)
             raise UsageError(
-                f"{labels.source}: labels of answers, but `{self._judge.task}` has answers of "
-                f"{models}",
+                f"{labels.source}: the labels do not name a model, but `{self._judge.task}` "
+                f"has answers from {models}",
                 hint="name the model with `--model`, or add a column `model`",
             )
         if len(self._models) > 1 or labels.names_trials:
             self._notes.append(
                 "several answers to one sample are compared as if they were independent: the "
-                "intervals are a little too narrow"
+                "intervals are slightly too narrow"
             )
         agreement = compare_with_labels(
             self._judge, labels, self._outcomes(), seed=self._run_options.seed
@@ -168,7 +175,7 @@ def _select_judge(run: Run, options: JudgeCheckOptions) -> Judge:
     judges = read_judges(run)
     if not judges:
         raise UsageError(
-            f"run {run.id} has no judge: no scorer of its tasks queries a judge model",
+            f"run {run.id} has no judge: no scorer in its tasks queries a judge model",
             hint="docs/guides/judges.md shows how to add one",
         )
     matches = [
@@ -203,17 +210,18 @@ def _select_models(run: Run, judge: Judge, options: JudgeCheckOptions) -> list[s
     if name not in models:
         known = ", ".join(f"`{model}`" for model in models if model) or "none"
         raise UnknownName(
-            f"`{judge.task}` has no answers of `{name}`; it has {known}", hint=suggest(name, models)
+            f"`{judge.task}` has no answers from `{name}`; it has {known}",
+            hint=suggest(name, models),
         )
     return [name]
 
 
 def _describe_omissions(agreement: Agreement) -> Iterator[str]:
     reasons = {
-        "skipped rows of other tasks": agreement.elsewhere,
-        "labels of samples that the run does not have": agreement.unmatched,
-        "labels of answers of other models": agreement.other_models,
-        "labels of trials that the run does not have": agreement.unmatched_trials,
+        "skipped rows for other tasks": agreement.elsewhere,
+        "labels for samples that are not in the run": agreement.unmatched,
+        "labels for answers from other models": agreement.other_models,
+        "labels for trials that are not in the run": agreement.unmatched_trials,
         "labels without a column `trial` are for the first trial; verdicts on other trials that "
         "were not compared": agreement.other_trials,
         "rows without a label": agreement.blank,

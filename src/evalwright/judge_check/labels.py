@@ -89,7 +89,7 @@ def read_label_file(path: str, *, id_column: str, label_column: str, task: str) 
                 + (
                     ""
                     if "model" in row
-                    else "; to label answers of several models, add a column `model`"
+                    else "; to label answers from several models, add a column `model`"
                 ),
             )
         row_numbers[key] = number

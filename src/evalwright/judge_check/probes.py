@@ -34,6 +34,7 @@ from evalwright.ports import Case, Scorer
 from evalwright.scorers.base import answer_text
 from evalwright.scorers.judging.ask import DATA_NOTE, fence_text, make_mark
 from evalwright.scorers.judging.judge_spec import JudgeSpec
+from evalwright.scorers.judging.verdicts import NoVerdict
 from evalwright.templates import Template
 from evalwright.templates.environment import TEXT
 from evalwright.types import Completion, Request, Sample, Score, Trace
@@ -79,6 +80,8 @@ class ProbeScorer(Scorer):
         self.name, self._judge, self._change = name, judge, change
         self.first_failure = ""
         """Why it gave no verdict, the first time that it gave none."""
+        self.unreadable: list[tuple[str, str]] = []
+        """The rule and the sample id of each reply without a verdict."""
 
     def describe_inputs(self, sample: Sample) -> str:
         """Return the probe's name; nothing is stored under this key."""
@@ -92,7 +95,11 @@ class ProbeScorer(Scorer):
         except NotApplicable as error:
             return Score(values={}, metadata={NOT_APPLICABLE: str(error)})
         with self:
-            return await self._judge.score(case)
+            try:
+                return await self._judge.score(case)
+            except NoVerdict as error:
+                self.unreadable.append((error.rule, case.sample.id))
+                raise
 
     def __enter__(self) -> None:
         """Do nothing: `__exit__` records the failure."""

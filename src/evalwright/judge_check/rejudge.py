@@ -43,6 +43,7 @@ from evalwright.judge_check.probes import (
     build_probe,
     build_repeat,
 )
+from evalwright.judge_check.unreadable import UnreadableTally
 from evalwright.plan.manifest import Manifest, read_manifest
 from evalwright.plan.options import RunOptions
 from evalwright.plan.plan import Job, TaskRuntime
@@ -176,6 +177,7 @@ class RejudgeResult(Struct, kw_only=True):
 
     probes: list[ProbeTally] = field(default_factory=list)
     repeats: RepeatTally | None = None
+    unreadable: UnreadableTally = field(default_factory=UnreadableTally)
     samples: int = 0
     usage: Usage = Usage(cost=0.0)
     stop_reason: str = ""
@@ -291,6 +293,9 @@ class Rejudging:
                 stop=stop,
                 progress=self._progress,
             )
+        for scorer in self._scorers.values():
+            for rule, sample_id in sorted(scorer.unreadable):
+                result.unreadable.add(rule, sample_id)
         result.stop_reason = stop.reason
         result.overspent = shared.budget.overrun if shared.budget else ""
 

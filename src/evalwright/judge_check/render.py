@@ -1,6 +1,6 @@
 """The result of a judge check as texts and tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from evalwright.report.judges import (
     Agreement,
@@ -8,6 +8,7 @@ from evalwright.report.judges import (
     JudgeCheck,
     ProbeRow,
     RepeatsRow,
+    UnreadableReplies,
     format_figure,
 )
 from evalwright.report.tables import NOTHING, Block, Facts, Table, count_noun, shorten
@@ -35,14 +36,30 @@ def render_check(check: JudgeCheck) -> Iterator[Block]:
     """Render the whole check."""
     judge = check.judge
     yield visible(f"{judge.name}: {judge.type}, judged by {judge.model}, run {check.run_id}")
+    if check.unreadable:
+        yield ""
+        yield from _render_unreadable(check.unreadable, f"{check.replies} replies")
     if check.agreement is not None:
         yield from _render_agreement(check.agreement)
     if check.repeats is not None:
         yield from _render_repeats(check.repeats)
     for probe in check.probes:
         yield from _render_probe(probe)
+    if check.unreadable_again:
+        yield ""
+        yield from _render_unreadable(check.unreadable_again, "replies to probes and repeats")
     for note in check.notes:
         yield visible(f"note: {note}")
+
+
+def _render_unreadable(rows: Sequence[UnreadableReplies], replies: str) -> Iterator[Block]:
+    total = sum(row.count for row in rows)
+    yield f"{replies}, {total} without a verdict, by the rule that they break"
+    facts = []
+    for row in rows:
+        example = visible(shorten(row.example, _MAX_ID))
+        facts.append((row.rule or "not stored", f"{row.count} (for example {example})"))
+    yield Facts(facts, indent="  ")
 
 
 def _render_agreement(agreement: Agreement) -> Iterator[Block]:

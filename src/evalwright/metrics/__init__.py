@@ -3,7 +3,8 @@
     ew.metrics.f1("the cat sat", ["a cat sat down"])
 
 The functions are in `answer_metrics` and `program_metrics` and are imported when they are first
-used. The other modules are components: the registry finds their classes.
+used. The other modules of this package contain the classes, which `metrics` in a task document
+refers to by their `type`.
 """
 
 from importlib import import_module

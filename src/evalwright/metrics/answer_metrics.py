@@ -42,7 +42,7 @@ def exact_match(prediction: str, targets: Sequence[str]) -> float:
 
 
 def accuracy(prediction: str, targets: Sequence[str]) -> float:
-    """Return the same as `exact_match`, under the name that classification uses.
+    """Return the `exact_match` score, under the name that is customary for classification.
 
     >>> ew.metrics.accuracy("positive", ["positive"])
     1.0
@@ -54,7 +54,8 @@ def f1(prediction: str, targets: Sequence[str]) -> float:
     """Return the F1 score of the words, against the best target.
 
     Words are lowercase runs of letters, digits and underscores, and count as often as they occur.
-    Two texts without a word are compared as they are.
+    If neither string contains a word, the score is 1 if they are equal, ignoring whitespace at
+    the ends, and 0 otherwise.
 
     >>> round(ew.metrics.f1("the cat sat", ["a cat sat down", "dogs"]), 3)
     0.571
@@ -66,7 +67,8 @@ def f1(prediction: str, targets: Sequence[str]) -> float:
 def bleu_4(prediction: str, targets: Sequence[str]) -> float:
     """Return the sentence BLEU of 1- to 4-grams with add-one smoothing, against the best target.
 
-    A text of fewer than four words scores high even if it is wrong. Use `f1` for short answers.
+    A prediction of fewer than four words scores high even if it is wrong. Use `f1` for short
+    answers.
 
     >>> ew.metrics.bleu_4("the bridge is closed", ["the bridge is closed"])
     1.0
@@ -80,7 +82,8 @@ def bleu_4(prediction: str, targets: Sequence[str]) -> float:
 def rouge_l(prediction: str, targets: Sequence[str]) -> float:
     """Return the F-measure of the longest common subsequence of words, against the best target.
 
-    Two texts without a word are compared as they are.
+    If neither string contains a word, the score is 1 if they are equal, ignoring whitespace at
+    the ends, and 0 otherwise.
 
     >>> round(ew.metrics.rouge_l("the old bridge is closed", ["the bridge was closed"]), 3)
     0.667
@@ -99,11 +102,12 @@ def corpus_bleu(
 
         BP · (p₁ · p₂ · p₃ · p₄)^¼  with  pₙ = Σ clipped matches / Σ n-grams of the predictions
 
-    The counts of all predictions are summed before they are divided, so it differs from the mean
-    of `bleu_4`. An n-gram matches as often as it occurs in the target that has most of it. BP is
-    exp(1 - r/c) where the predictions have c words and the targets of the nearest length have
-    r > c. Without smoothing the result is 0 if no four words in a row match. `add_one` adds 1 to
-    both sums of every order, as `bleu_4` does. Words are split as in `f1`.
+    The counts of all predictions are summed before they are divided, so the result differs from
+    the mean of `bleu_4`. The matches of an n-gram are limited to the number of its occurrences in
+    the target that contains it most often. BP is exp(1 - r/c) if the predictions have c words and
+    the targets closest in length have r > c words; otherwise BP is 1. Without smoothing, the
+    result is 0 if no four consecutive words match. `add_one` adds 1 to both sums for every n, as
+    `bleu_4` does. Words are split as in `f1`.
     Papineni et al. (2002), ACL.
 
     >>> predictions = ["the cat sat on the mat", "it rained all day long"]
@@ -152,11 +156,11 @@ def _count_ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
 def check_pair(prediction: str, targets: Sequence[str], *, place: str = "") -> None:
     """Refuse what is empty or of a wrong type; `place` is the index in a list, as in `[3]`."""
     if not isinstance(prediction, str):
-        raise TypeError(f"expected a text, got {prediction!r} - at `prediction{place}`")
+        raise TypeError(f"expected a string, got {prediction!r} - at `prediction{place}`")
     if isinstance(targets, str):
-        raise TypeError(f"expected a list of targets, got one text: write [{targets[:40]!r}]")
+        raise TypeError(f"expected a list of targets, got one string: write [{targets[:40]!r}]")
     if not len(targets):
         raise ValueError(f"expected at least 1 target, got none: `targets{place}` is empty")
     for index, target in enumerate(targets):
         if not isinstance(target, str):
-            raise TypeError(f"expected a text, got {target!r} - at `targets{place}[{index}]`")
+            raise TypeError(f"expected a string, got {target!r} - at `targets{place}[{index}]`")

@@ -94,7 +94,7 @@ class FieldMetric(ScoreMetric):
     """A metric of one field."""
 
     field: Name
-    """Score to aggregate. True counts as 1 and false as 0; null is skipped."""
+    """Score to aggregate. True counts as 1 and false as 0; null is excluded."""
     name: Name | None = None
     """Name of the result. Default: the field and the type, such as `is_correct_mean`."""
 

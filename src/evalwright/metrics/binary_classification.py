@@ -19,7 +19,7 @@ from evalwright.metrics.base import Name, ScoreMetric, join_reasons
 from evalwright.metrics.ratios import accuracy, class_ratio, confusion_matrix
 from evalwright.metrics.scores import Measure, Scores
 
-_NO_INTERVAL = "no interval: a count of these samples"
+_NO_INTERVAL = "no interval: this count describes these samples only"
 
 
 def _as_text(value: Any) -> Any:

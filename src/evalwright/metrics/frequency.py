@@ -20,7 +20,7 @@ class Frequency(ShareMetric):
 
     type: Literal["frequency"]
     field: Name
-    """Score whose values are counted. Null is skipped."""
+    """Score whose values are counted. Null is excluded."""
 
     def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
         """Compute the share of each value, `{field}_{value}`, sorted by name.

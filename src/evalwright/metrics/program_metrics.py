@@ -18,7 +18,8 @@ def code_exec(
 ) -> float:
     """Run the prediction as a Python program in the sandbox; return the share of targets it passes.
 
-    A program that does not compile, raises or takes too long scores 0. `ew.execute` says why.
+    A program that does not compile, raises an exception or exceeds the time limit scores 0.
+    `ew.execute` returns the reason.
 
     >>> program = "def add(a, b): return a + b"
     >>> ew.metrics.code_exec(program, ["add(1, 2) == 3", "add(1, 2) == 4"])

@@ -87,7 +87,7 @@ class Column:
         if wrong.size:
             shown = list(self._texts)[int(self._numbers[int(wrong[0])])][:80]
             raise ValueError(
-                f"expected numbers in `{self.field}`, got `{shown}` in the score "
+                f"expected numbers in `{self.field}`, got `{shown}` in score "
                 f"{int(wrong[0]) + 1}; {wrong.size} of {kinds.size} are not numbers"
             )
         return np.frombuffer(self._numbers, dtype=np.float64), kinds != NULL

@@ -15,7 +15,7 @@ from evalwright.stats.arrays import Floats
 from evalwright.stats.deviation import FEWEST, deviation, deviation_interval
 from evalwright.stats.interval import Bounds
 
-_TOO_FEW = "undefined: a deviation needs two values"
+_TOO_FEW = "undefined: a standard deviation needs at least two values"
 
 
 class StdDev(FieldMetric):

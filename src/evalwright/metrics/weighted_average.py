@@ -29,7 +29,7 @@ class WeightedAverage(FieldMetric):
 
     type: Literal["weighted_average"]
     field: Annotated[str, Field(min_length=1)]
-    """Score with the label. Null is skipped."""
+    """Score with the label. Null is excluded."""
     weights: Annotated[dict[str, float], Field(min_length=1)]
     """Weight of each label. Every label that occurs must have one."""
 

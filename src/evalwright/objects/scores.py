@@ -25,8 +25,7 @@ class ModelEndpointOutput(JsonModel):
 class DirectModelIO(JsonModel):
     """A request as it was sent, and its reply.
 
-    The engine stores the bodies as `input` and `output`. Only replies to successful requests are
-    stored, so the status of one that has none is 200.
+    Only successful requests are stored. Older runs have the bodies as `input` and `output`.
     """
 
     direct_input: ModelEndpointInput

@@ -5,7 +5,7 @@ and `raw_outputs` for the newer.
 
 As JSON it is one flat object, so that it can be stored and passed on without being parsed:
 
-    {"items": […], "raw_outputs": […], "direct_ios": [{"input": "…", "output": "…"}]}
+    {"items": […], "raw_outputs": […], "direct_ios": [{"direct_input": {"body": "…"}, …}]}
 
 and, if there are any, `metadata`, `events`, `span_id`, `span_name` and `span_type`. A group has
 `solver_outputs` too: a list or an object of the same.
@@ -53,8 +53,6 @@ class SolverTrace(LFBaseModel):
     trace: Trace
     raw_outputs: list[LFModelOutput] = []
     direct_ios: list[DirectModelIO] = []
-    solver_outputs: list[SolverTrace] | dict[str, SolverTrace] | None = None
-    """Of a group: the single traces, in a list or by their names. None of any other."""
 
     def __init__(
         self,
@@ -110,8 +108,6 @@ class SolverTrace(LFBaseModel):
         fields = self.trace.to_json()
         fields["raw_outputs"] = plain(self._peek("raw_outputs") or [])
         fields["direct_ios"] = plain(self._peek("direct_ios") or [])
-        if (group := self._peek("solver_outputs")) is not None:
-            fields["solver_outputs"] = plain(group)
         return fields
 
     def _wrap(self, name: str, value: Any) -> Any:
@@ -206,6 +202,10 @@ class GroupedSolverTrace(SolverTrace):
             for trace in single.values() if isinstance(single, dict) else single:
                 self.extend(trace.items)
                 self.raw_outputs.extend(trace.raw_outputs)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return one flat object of plain JSON, with the single traces."""
+        return {**super().to_json(), "solver_outputs": plain(self._peek("solver_outputs"))}
 
 
 class _SolverTraceToo(type):
@@ -346,11 +346,11 @@ def _read_message(message: Any, output: Any) -> Any:
 
 
 def _read_bodies(io: Any) -> Any:
-    """What went over the wire, as the engine stores it."""
-    if not isinstance(io, dict) or "direct_input" not in io:
+    """A request and its reply, in the published shape. Older runs have `input` and `output`."""
+    if not isinstance(io, dict) or "direct_input" in io or not {"input", "output"} <= io.keys():
         return io
-    bodies = {"input": io.get("direct_input"), "output": io.get("direct_output")}
-    return {name: text.get("body") for name, text in bodies.items() if isinstance(text, dict)}
+    reply = {"body": io["output"], "status_code": 200}
+    return {"direct_input": {"body": io["input"]}, "direct_output": reply}
 
 
 def _parse_json(text: str) -> Any:

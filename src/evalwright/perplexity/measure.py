@@ -30,7 +30,7 @@ from evalwright.engine.models.wrap import AdaptiveConcurrency
 from evalwright.engine.redact import make_redactor, redact
 from evalwright.engine.run import Resources
 from evalwright.engine.stop import Stop
-from evalwright.errors import UsageError
+from evalwright.errors import NoInput, UsageError
 from evalwright.perplexity.report import (
     DocumentRow,
     ModelPerplexity,
@@ -70,13 +70,14 @@ _ONE_DOCUMENT = "one document: nothing to resample"
 _NO_SPREAD = "every document has the same value: there is no spread"
 _NO_DOCUMENT = "no document was scored"
 _IMPOSSIBLE = "a token has probability 0, so this is infinite"
-_TOO_LARGE = "larger than a number can be"
+_TOO_LARGE = "too large to represent"
 _CAPABLE_MODELS = "a local model can: -m local/smollm2, or -m local/PATH.gguf"
 _TOKENIZERS_NOTE = (
-    "perplexity is per token, and models split a text into different tokens: compare bits per byte"
+    "perplexity is per token, and models split text into different tokens: compare bits per byte"
 )
 _DIFFERENT_DOCUMENTS_NOTE = (
-    "the models did not score the same documents: compare the differences, over the shared ones"
+    "the models did not score the same documents: "
+    "compare the differences, which cover only shared documents"
 )
 
 
@@ -335,7 +336,7 @@ def _connect_models(
 ) -> dict[str, Connection]:
     """Connect each model; refuse all that cannot weigh a text in one error, without their keys."""
     if not models:
-        raise UsageError("no model was given", hint="-m local/smollm2, or -m local/PATH.gguf")
+        raise NoInput("no model was given", hint="-m local/smollm2, or -m local/PATH.gguf")
     names = canonical_names(models)
     check_names(names)
     keyless = ModelOptions(parameters=options.parameters, environment=Keyless(os.environ))
@@ -359,11 +360,11 @@ def _is_local(name: str) -> bool:
 
 def _explain_refusal(name: str) -> str:
     if name.startswith("replay/"):
-        return f"`{name}`: recorded answers contain no likelihoods of other texts"
+        return f"`{name}`: recorded answers contain no likelihoods of other text"
     if _is_local(name):
         return f"`{name}`: it does not return likelihoods"
     return (
-        f"`{name}`: perplexity needs the log-probabilities of a given text, and this API returns "
+        f"`{name}`: perplexity needs the log-probabilities of given text, and this API returns "
         "them only for text that it generates"
     )
 

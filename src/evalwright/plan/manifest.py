@@ -120,7 +120,7 @@ def read_manifest(run: Run) -> Manifest:
         return msgspec.convert(_upgrade(run.manifest), Manifest)
     except (ValueError, LookupError, TypeError, AttributeError) as error:  # no version's shape
         raise Unreadable(
-            f"run {run.id} was written by another version, which this one cannot read: {error}",
+            f"run {run.id} was written by a different version, which this one cannot read: {error}",
             hint="run it again: stored answers are reused",
         ) from error
 

@@ -5,7 +5,7 @@
 
 from collections.abc import Sequence
 
-from evalwright.errors import UsageError
+from evalwright.errors import NoInput, UsageError
 
 
 def canonical_name(model: str) -> str:
@@ -22,11 +22,9 @@ def canonical_name(model: str) -> str:
 
 
 def canonical_names(models: str | Sequence[str]) -> list[str]:
-    """Return each model once; `UsageError` if there is none."""
+    """Return each model once; `NoInput` if there is none."""
     if not models:
-        raise UsageError(
-            "no model was given", hint="-m scripted/oracle, or -m replay/outputs.jsonl"
-        )
+        raise NoInput("no model was given", hint="-m scripted/oracle, or -m replay/outputs.jsonl")
     names = map(canonical_name, [models] if isinstance(models, str) else models)
     return list(dict.fromkeys(names))
 

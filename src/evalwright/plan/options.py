@@ -1,8 +1,9 @@
 """The options of a run, on one page. The fields are the options of `evalwright run`."""
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 from msgspec import Meta, Struct
@@ -95,7 +96,47 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Fit a temperature to the confidences of half of the answers; test it on the rest."""
 
 
-def parse_options(keywords: dict[str, Any]) -> RunOptions:
+class RunKeywords(TypedDict, total=False):
+    """The fields of `RunOptions` as keywords of a function, for type checkers and editors."""
+
+    limit: int | None
+    allow_bad_tasks: bool
+    concurrency: int | None
+    trials: int | None
+    samples: int | None
+    mcq: Literal["letter", "loglikelihood"]
+    confidence: Literal["logprobs", "self"]
+    in_process_targets: bool
+    require_verified: bool
+    sandbox_packages: Sequence[str]
+    unsafe_code_exec: bool
+    parameters: Mapping[str, Any]
+    settings: Mapping[str, str]
+    evaluation: str | None
+    config: str | Path | None
+    env: Sequence[str]
+    no_snippets: bool
+    snippet_timeout: float
+    name: str | None
+    tags: Mapping[str, str]
+    store: str | Path | None
+    durable: bool
+    fresh: bool
+    retry_failed: bool
+    cache: bool
+    retries: int
+    requests_per_minute: float | None
+    tokens_per_minute: float | None
+    max_cost: float | None
+    max_tokens_total: int | None
+    max_failures: float | None
+    prices: str | Path | None
+    seed: int
+    bins: int
+    calibrate: bool
+
+
+def parse_options(keywords: Mapping[str, Any]) -> RunOptions:
     """Check the options, so that mistakes are found before any money is spent."""
     known = RunOptions.__struct_fields__
     for name in keywords:
@@ -122,7 +163,7 @@ def _check_labels(options: RunOptions) -> None:
     name = options.name
     if name is not None and (name == "latest" or not _NAME.fullmatch(name)):
         raise UsageError(
-            f"`--name {name}`: not a valid name of a run",
+            f"`--name {name}`: not a valid run name",
             hint="a name starts with a letter, contains only letters, digits, `.`, `_` and `-`, "
             "and is not `latest`",
         )
@@ -130,11 +171,11 @@ def _check_labels(options: RunOptions) -> None:
         if not _NAME.fullmatch(key) or not value.strip() or not value.isprintable():
             raise UsageError(
                 f"`--tag {key}={value}`: not a valid tag",
-                hint="write KEY=VALUE: the key is like a name, the value is one line",
+                hint="write KEY=VALUE: KEY follows the rules for run names, and VALUE is one line",
             )
 
 
-def _resolve_aliases(keywords: dict[str, Any]) -> dict[str, Any]:
+def _resolve_aliases(keywords: Mapping[str, Any]) -> dict[str, Any]:
     values = {name: value for name, value in keywords.items() if name not in _ALIASES}
     for alias, name in _ALIASES.items():
         value = keywords.get(alias)

@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from pydantic import TypeAdapter
 
 from evalwright.components import FOR_KEYS, Snippet, snippets_in
+from evalwright.datasets.rows import Rows
 from evalwright.errors import BadTasks, Unreadable, UsageError
 from evalwright.metrics.base import AnyMetric
 from evalwright.metrics.mean import Mean
@@ -103,6 +104,8 @@ class ExternalRows(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     recorded: Mapping[str, RecordedResults] = {}
     """Results that are taken from a log, by the key of their specification."""
+    opened: Mapping[str, Rows] = {}
+    """Rows that are not from a document, by the key of their specification."""
 
 
 def resolve_project(
@@ -145,7 +148,8 @@ def resolve_project(
     )
     if options.no_snippets and (snippets := resolved.snippets):
         raise UsageError(
-            f"{project.path}: the project contains Python code, which `--no-snippets` refuses: "
+            f"{project.path}: the project contains Python code, "
+            "which `--no-snippets` does not allow: "
             f"{snippets[0].path}:{snippets[0].line}"
         )
     return resolved
@@ -161,7 +165,7 @@ def _suggest_command(project: Project) -> str:
     if made:
         return f"`evalwright dataset generate {made[0]}` generates the rows of the dataset"
     if project.models:
-        return f"`evalwright model test '{next(iter(project.models))}'` asks the model"
+        return f"`evalwright model test '{next(iter(project.models))}'` queries the model"
     return "a run file has an `evaluation`, or `tasks`"
 
 
@@ -175,7 +179,7 @@ def compile_project(
     """Compile a resolved project. Every dataset is read once, to its end."""
     external = external or ExternalRows()
     specs, recorded, current_run = resolved.specs, external.recorded, CurrentRun()
-    opened = open_rows(
+    opened = {**external.opened} or open_rows(
         resolved.project, specs, store=store, current_run=current_run, generated=external.files
     )
     models = {
@@ -332,7 +336,7 @@ def _refuse_unweighable(
             raise UsageError(
                 f"{spec.key}: `--mcq loglikelihood` needs a `single_turn_solver`; the task has a "
                 f"`{solver.type}`",
-                hint="use `--mcq letter`, or another solver",
+                hint="use `--mcq letter`, or a different solver",
             )
 
 
@@ -561,8 +565,8 @@ def refuse_errors(path: str, problems: Sequence[Issue]) -> None:
         not problem.file.startswith("--") and problem.rule != "no_model" for problem in errors
     )
     raise BadTasks(
-        f"{count} error{'s' if count > 1 else ''}, nothing was run: {lines}{more}",
-        hint=f"`evalwright validate {path}` shows each with its place" if in_files else "",
+        f"{count} error{'s' if count > 1 else ''}; nothing was run: {lines}{more}",
+        hint=f"`evalwright validate {path}` shows each error with its position" if in_files else "",
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from evalwright.errors import BadTasks, UsageError
+from evalwright.errors import BadTasks, NoInput, UsageError
 from evalwright.lines import STDIN, read_batches
 from evalwright.plan.options import RunOptions
 from evalwright.plan.outline import PrimaryMetric, TaskOutline
@@ -52,6 +52,8 @@ def compile_records(paths: Sequence[str], models: Sequence[str], options: RunOpt
     A file named twice is one task: the same record twice would look like two trials of it.
     """
     paths = list(dict.fromkeys(paths))
+    if not paths:
+        raise NoInput("no task file was given")
     if any(path == STDIN or Path(path).is_fifo() for path in paths):
         raise UsageError(
             "task files are read twice, so `run` cannot read standard input or a pipe",
@@ -65,7 +67,7 @@ def compile_records(paths: Sequence[str], models: Sequence[str], options: RunOpt
         _refuse_bad_records(outlines)
     if not sum(outline.records for outline in outlines):
         where = ", ".join(paths)
-        raise UsageError(f"{where}: no tasks", hint="`evalwright validate` shows what is wrong")
+        raise NoInput(f"{where}: no tasks", hint="`evalwright validate` shows what is wrong")
     runtime = _runtime(options)
     return Plan(
         tasks=tuple(_task_plan(outline, runtime, options) for outline in outlines),
@@ -141,7 +143,7 @@ def _refuse_bad_records(tasks: Iterable[TaskOutline]) -> None:
     shown = ", ".join(places[:_MAX_ISSUES_SHOWN])
     more = f" and {count - _MAX_ISSUES_SHOWN} more" if count > _MAX_ISSUES_SHOWN else ""
     raise BadTasks(
-        f"{count} bad record{'s' if count > 1 else ''}, nothing was run: {shown}{more}",
+        f"{count} invalid record{'s' if count > 1 else ''}; nothing was run: {shown}{more}",
         hint=f"`evalwright validate {bad[0].path}` explains each; `--allow-bad-tasks` runs the "
         "valid records and lists the others in the report",
     )

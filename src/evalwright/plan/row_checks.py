@@ -76,7 +76,7 @@ def check_columns(specs: Sequence[ResolvedSpec], opened: Mapping[str, OpenedRows
     unknown = dict.fromkeys(map(str, problems))
     if unknown:
         raise BadTasks(
-            f"{len(unknown)} unknown column{'s' if len(unknown) > 1 else ''}, nothing was run: "
+            f"{len(unknown)} unknown column{'s' if len(unknown) > 1 else ''}; nothing was run: "
             + "; ".join(unknown),
             hint="for a column that only some rows have, use `| default(…)`",
         )

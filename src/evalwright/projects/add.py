@@ -29,6 +29,7 @@ from evalwright.projects.lookup import (
 from evalwright.spec.documents.models.model import ProviderModel
 from evalwright.spec.documents.project import Project, read_project
 from evalwright.spec.documents.resolve.entities import Entity
+from evalwright.spec.documents.resolve.layout import find_include_root
 from evalwright.spec.documents.yaml.reader import YamlDocument, read_document
 
 EntityStatus = Literal["created", "updated", "unchanged"]
@@ -133,12 +134,13 @@ def _read_valid(
         more = [f"and {len(errors) - _MOST_SHOWN} more"] if len(errors) > _MOST_SHOWN else []
         text = "; ".join(errors[:_MOST_SHOWN] + more)
         raise BadTasks(
-            f"{len(errors)} error{'s' if len(errors) > 1 else ''}, nothing was added: {text}",
-            hint=f"`evalwright validate {file}` shows each with its place",
+            f"{len(errors)} error{'s' if len(errors) > 1 else ''}; nothing was added: {text}",
+            hint=f"`evalwright validate {file}` shows each error with its position",
         )
     entities = entities_of_kind(project, kind).values()
     entity = next(entity for entity in entities if Path(entity.file).samefile(file))
-    return read_document(file, environment=environment), entity
+    root = find_include_root(Path(file))
+    return read_document(file, environment=environment, root=root), entity
 
 
 def _refuse_duplicate_keys(entities: Sequence[Entity]) -> None:
@@ -147,7 +149,7 @@ def _refuse_duplicate_keys(entities: Sequence[Entity]) -> None:
         if entity.key in files:
             raise UsageError(
                 f"{files[entity.key]} and {entity.file} have the same key `{entity.key}`",
-                hint="give one of them another key",
+                hint="give one of them a different key",
             )
         files[entity.key] = entity.file
 
@@ -210,8 +212,8 @@ def _refuse_overwriting(addition: _Addition, *, update: bool) -> None:
     for copy in addition.copies:
         if copy.target.exists() and os.path.realpath(copy.target) not in allowed:
             raise UsageError(
-                f"{copy.target}: already exists with other content, and was not changed",
-                hint=f"give {copy.source} another name",
+                f"{copy.target}: already exists with different content, and was not changed",
+                hint=f"rename {copy.source}",
             )
 
 
@@ -240,7 +242,7 @@ def _merge_copies(copies: Iterable[_FileCopy]) -> list[_FileCopy]:
         if not filecmp.cmp(copy.source, other.source, shallow=False):
             raise UsageError(
                 f"{other.source} and {copy.source} would both become {copy.target}",
-                hint="give one of them another name",
+                hint="give one of them a different name",
             )
     return list(merged.values())
 

@@ -14,7 +14,7 @@ from evalwright.plan.project import refuse_errors
 from evalwright.projects.kinds import FOLDERS, EntityKind
 from evalwright.spec.documents.project import Project, read_project
 from evalwright.spec.documents.resolve.entities import Entity
-from evalwright.spec.documents.resolve.layout import RUN_FILES, detect_kind
+from evalwright.spec.documents.resolve.layout import RUN_FILES, detect_kind, find_include_root
 from evalwright.spec.documents.yaml.environment import load_environment
 from evalwright.spec.documents.yaml.problems import FieldPath
 from evalwright.spec.documents.yaml.reader import read_document
@@ -50,7 +50,8 @@ def open_project(folder: str, env: Sequence[str] = ()) -> Project:
     if not project.files:
         raise UsageError(
             f"{folder}: no project here: no run.yaml, no tasks/, datasets/ or models/",
-            hint="create one with `evalwright init`, or name another folder with `--project DIR`",
+            hint="create one with `evalwright init`, "
+            "or name a different folder with `--project DIR`",
         )
     return project
 
@@ -100,10 +101,10 @@ def find_valid_entity(
 
 def require_own_file(kind: EntityKind, key: str, *, file: str, line: int) -> None:
     """Raise `UsageError` if an entity shares its file with others."""
-    data = read_document(file, environment={}).data
+    data = read_document(file, environment={}, root=find_include_root(Path(file))).data
     if detect_kind(data, FOLDERS[kind]) != kind:
         raise UsageError(
-            f"the {kind} `{key}` is in {file} with others",
+            f"the {kind} `{key}` is in {file} together with other documents",
             hint=f"remove it there, at line {line}",
         )
 

@@ -44,6 +44,7 @@ from evalwright.session.session import Session
 from evalwright.session.stores import MEMORY, make_earlier_finder, open_store, store_name
 from evalwright.spec.documents.checks.task_rules import assign_keys, leaves_dataset_open
 from evalwright.spec.documents.project import Project
+from evalwright.spec.documents.resolve.layout import find_include_root
 from evalwright.spec.documents.resolve.specifications import ResolvedSpec
 from evalwright.spec.documents.yaml.reader import read_document
 
@@ -203,7 +204,8 @@ def _choose_spec(specs: Sequence[ResolvedSpec], selection: TaskSelection) -> Res
 def _dataset_setting(selection: TaskSelection) -> dict[str, str]:
     if selection.dataset is None or Path(selection.path).is_dir():
         return {}
-    data = read_document(selection.path, environment={}).data
+    root = find_include_root(Path(selection.path))
+    data = read_document(selection.path, environment={}, root=root).data
     definition = data.get("definition") if isinstance(data, dict) else None
     return {"dataset_key": selection.dataset} if leaves_dataset_open(definition) else {}
 

@@ -332,7 +332,7 @@ def _temperatures_table(rows: dict[str, CalibrationRow]) -> Table:
         [line for model, row in fitted.items() for line in _before_and_after(model, row)],
         frozenset(range(2, 6)),
         "above 1: the model was too sure; fitted on one half of the records and tested on the "
-        "other; all numbers here are of the test half",
+        "other; all values here are for the test half",
         (
             _LEGEND,
             *(line for model, row in fitted.items() for line in _describe_temperature(model, row)),

@@ -95,11 +95,12 @@ def fold_rows(
     others in any order.
     """
     tasks = {task.name: task for task in plan.tasks}
+    models = {task.name: frozenset(task.models) for task in plan.tasks}
     fold = _start_fold(plan)
     counter = _SampleCounter(fold, unscored)
     for row in rows:
         task = tasks.get(row.task)
-        if task is None or row.model not in task.models:
+        if task is None or row.model not in models[row.task]:
             continue
         model = fold.models[row.model]
         fold.landed += 1

@@ -121,6 +121,16 @@ class Agreement(Struct, frozen=True, kw_only=True):
     """Rows without a label."""
 
 
+class UnreadableReplies(Struct, frozen=True, kw_only=True):
+    """Replies without a verdict that broke one rule."""
+
+    rule: str
+    """The rule, as in the guide to judges; empty if it was not stored."""
+    count: int
+    example: str = ""
+    """The id of the first sample with such a reply."""
+
+
 class ProbeRow(Struct, frozen=True, kw_only=True):
     """The same samples, judged again with something changed that should not matter."""
 
@@ -173,6 +183,12 @@ class JudgeCheck(Struct, frozen=True, kw_only=True):
     agreement: Agreement | None = None
     probes: list[ProbeRow] = []
     repeats: RepeatsRow | None = None
+    replies: int = 0
+    """Replies of the judge in the run, with a verdict or without."""
+    unreadable: list[UnreadableReplies] = []
+    """Those of them without a verdict, by rule."""
+    unreadable_again: list[UnreadableReplies] = []
+    """Replies without a verdict to probes and repeats, by rule."""
     calls: int = 0
     cost: float | None = None
     notes: list[str] = []

@@ -19,8 +19,9 @@ from evalwright.plan.outline import PrimaryMetric, TaskOutline
 from evalwright.report.report import LeaderboardRow, TaskPairwiseRow, interval_fields
 from evalwright.stats.arrays import Floats
 from evalwright.stats.interval import UNBOUNDED, Bounds
+from evalwright.stats.many_pairs import compare_all
 from evalwright.stats.mean import average, plain_mean
-from evalwright.stats.paired import any_paired_difference, win_rates
+from evalwright.stats.paired import win_rates
 
 Members = NDArray[np.bool_]
 
@@ -141,8 +142,8 @@ def compare_pairs(
     """Compare every pair, the better one first, over the samples that all models completed."""
     shared = _find_shared(scores)
     rows = []
-    for a, b in combinations(order, 2):
-        paired = any_paired_difference(scores[a][shared], scores[b][shared], seed=seed)
+    differences = compare_all([scores[model][shared] for model in order], seed=seed)
+    for (a, b), paired in zip(combinations(order, 2), differences, strict=True):
         rows.append(
             TaskPairwiseRow(
                 a=a,

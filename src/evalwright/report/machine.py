@@ -35,6 +35,8 @@ class StoreState(Struct, frozen=True, kw_only=True):
     path: str
     exists: bool
     writable: bool
+    problem: str = ""
+    """What is wrong with the file, and what to do about it."""
 
 
 class LocalPart(Struct, frozen=True, kw_only=True):
@@ -114,6 +116,8 @@ def machine_blocks(machine: Machine) -> Iterator[Block]:
 
 
 def _describe_store(store: StoreState) -> str:
+    if store.problem:
+        return f"cannot be used: {store.problem}"
     if not store.writable:
         return "not writable"
     return "exists" if store.exists else "created by the first run"

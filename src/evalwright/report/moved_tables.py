@@ -38,7 +38,7 @@ def moved_tables(report: "Report") -> Iterator[Table]:
     rows = [row for row in moved.metrics if row.has_moved]
     models = [name_column("model")] if len({row.model for row in rows}) > 1 else []
     yield make_table(
-        f"Moved since {moved.parent}",
+        f"Changes since {moved.parent}",
         rows,
         [
             name_column("task"),
@@ -91,14 +91,14 @@ def _format_before(row: MovedMetric) -> str:
 
 
 def _explain_counts(moved: MovedScores, rows: list[MovedMetric]) -> str:
-    parts = ["up / down: samples whose scores of this scorer rose or fell"]
+    parts = ["up / down: samples whose scores from this scorer rose or fell"]
     if any(row.mixed for row in rows):
         parts.append("mixed: changed in no single direction")
     if any(row.unmatched for row in rows):
-        parts.append("unmatched: samples that only one of the runs has")
+        parts.append("unmatched: samples that are in only one of the runs")
     unmoved = len(moved.metrics) - len(rows)
     if unmoved:
-        parts.append(f"{count_noun(unmoved, 'metric')} did not move")
+        parts.append(f"{count_noun(unmoved, 'metric')} did not change")
     return "; ".join(parts)
 
 

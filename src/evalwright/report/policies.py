@@ -333,11 +333,12 @@ def _doubts(definition: ThresholdDefinition, rows: Sequence[MetricRow]) -> Itera
     failed = [row.failed for row in rows if row.failed]
     absent = [row.absent for row in rows if row.absent]
     if reach:
-        yield f"the intervals of {reach} more cross the threshold"
+        yield f"the intervals of {count_noun(reach, 'more metric')} cross the threshold"
     if failed:
-        yield f"failed samples are excluded from {len(failed)} more ({sum(failed)} in total)"
+        more = count_noun(len(failed), "more metric")
+        yield f"failed samples are excluded from {more} ({sum(failed)} in total)"
     if absent:
-        without = f"{len(absent)} more ({sum(absent)} in total)"
+        without = f"{count_noun(len(absent), 'more metric')} ({sum(absent)} in total)"
         yield f"scores without a value are excluded from {without}"
 
 

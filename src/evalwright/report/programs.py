@@ -15,7 +15,7 @@ _LONGEST_TARGET = 80
 
 
 class JudgedProgram(Struct, frozen=True, kw_only=True):
-    """A program's result. Its first keys are also in the metadata of `code_exec` outcomes."""
+    """A program's result. `code_exec` metadata has the fields from `outcome` to `reason`."""
 
     outcome: ExecutionOutcome
     passed: int
@@ -39,8 +39,8 @@ class JudgedProgram(Struct, frozen=True, kw_only=True):
 
 
 def count_verified(execution: CodeExecution, outcomes: Iterable[Outcome]) -> CodeExecution:
-    """Add how many programs passed, how many of these are verified, and both means."""
-    passes = verified_passes = 0
+    """Add how many programs passed, how many passes are verified, both means and timeouts."""
+    passes = verified_passes = wall_clock_timeouts = 0
     scores: list[float] = []
     verified_scores: list[float] = []
     for outcome in outcomes:
@@ -48,6 +48,7 @@ def count_verified(execution: CodeExecution, outcomes: Iterable[Outcome]) -> Cod
             if "verified" not in score.metadata or "outcome" not in score.metadata:
                 continue
             is_verified = bool(score.metadata["verified"])
+            wall_clock_timeouts += bool(score.metadata.get("wall_clock"))
             if score.metadata["outcome"] == "pass":
                 passes += 1
                 verified_passes += is_verified
@@ -61,6 +62,7 @@ def count_verified(execution: CodeExecution, outcomes: Iterable[Outcome]) -> Cod
         verified_passes=verified_passes,
         mean=math.fsum(scores) / len(scores),
         verified_mean=math.fsum(verified_scores) / len(scores),
+        wall_clock_timeouts=wall_clock_timeouts,
     )
 
 

@@ -5,11 +5,13 @@ the number of samples that it covers, that failed and that were excluded.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from importlib import import_module
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
+from evalwright.errors import UsageError
 from evalwright.report.judges import JudgeRow
 from evalwright.report.moved import MovedScores
 from evalwright.stats.calibration import Bin
@@ -171,7 +173,7 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
     ci_high: float | None
     interval: str | None
     n: int
-    """Number of samples that all models completed; `mean` is over these."""
+    """Number of samples that all models completed; `mean` is computed over these."""
     win_rate: float | None
     completed: int
     total: int
@@ -184,7 +186,7 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
     task: str = ""
     """The task on which the models are ranked; empty for all tasks together."""
     metric: str = ""
-    """The metric by which the models are ranked; empty for the mean score of all tasks."""
+    """The metric by which the models are ranked; empty for the mean score over all tasks."""
 
 
 class PairwiseRow(Struct, frozen=True, kw_only=True):
@@ -226,9 +228,9 @@ class ScaledRow(Struct, frozen=True, kw_only=True):
     reason: str
     """Why the temperature is missing or unreliable; otherwise empty."""
     fitted_on: int
-    """Number of answers used for fitting; all answers to a record are in the same half."""
+    """Number of answers used for fitting; all answers to a sample are in the same half."""
     n: int
-    """Number of held-out answers; all values in this row are over these."""
+    """Number of held-out answers; all values in this row are computed over these."""
     temperature: float | None = None
     """The fitted temperature. A value above 1 means that the model was overconfident."""
     temperature_low: float | None = None
@@ -262,7 +264,7 @@ class CalibrationRow(Struct, frozen=True, kw_only=True):
     """The reliability diagram."""
     populated_bins: int
     covered: int
-    """Number of answers with a confidence; all values in this row are over these."""
+    """Number of answers with a confidence; all values in this row are computed over these."""
     n: int
     scaled: ScaledRow | None = None
     """With `--calibrate`: metrics on held-out answers, before and after temperature scaling."""
@@ -304,9 +306,9 @@ class FailureRow(Struct, frozen=True, kw_only=True):
     task: str = ""
     """The task whose metrics are missing, if the failure is not tied to individual samples."""
     scorer: str = ""
-    """The scorer whose metrics are missing; empty if it is all scorers of the task."""
+    """The scorer whose metrics are missing; empty if all scorers of the task are affected."""
     metric: str = ""
-    """The key of the missing metric; empty if it is all metrics of the scorer."""
+    """The key of the missing metric; empty if all metrics of the scorer are affected."""
 
 
 class LeftOutRow(Struct, frozen=True, kw_only=True):
@@ -339,6 +341,8 @@ class CodeExecution(Struct, frozen=True, kw_only=True):
     """Mean score over all programs; null if there are no programs."""
     verified_mean: float | None = None
     """The same mean with unverified scores counted as 0."""
+    wall_clock_timeouts: int = 0
+    """Number of timeouts with little CPU time, also alone: wall-clock time decided them."""
 
     @property
     def isolates(self) -> bool:
@@ -364,7 +368,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     wrong: int = 0
     """Number of outcomes that the first scorer judged to be wrong."""
     planned: int = 0
-    """Number of samples in the finished run; 0 in reports from older versions."""
+    """Number of samples, including those not run yet; 0 in reports from older versions."""
 
 
 class DisplayNames(Struct, frozen=True, kw_only=True):
@@ -404,7 +408,7 @@ class ReportBody(Struct, frozen=True, kw_only=True):
     failures: list[FailureRow]
     left_out: list[LeftOutRow]
     rules: list[RuleRow]
-    """Number of samples excluded by each action rule. Several rules may exclude one sample."""
+    """Number of samples excluded by each action rule. A sample may be excluded by several rules."""
     code_execution: CodeExecution | None
     notes: list[str]
     version: str
@@ -458,9 +462,111 @@ class Report(ReportBody, frozen=True, kw_only=True):
 
         return to_markdown(self, keys=keys)
 
-    def samples(self, *, failed: bool | None = None) -> Iterator[Outcome]:
-        """Read all, only failed or only other outcomes, by task, record, trial and model."""
-        return self.stored(failed=failed)
+    def samples(
+        self, *, failed: bool | None = None, wrong: bool = False, task: str = "", model: str = ""
+    ) -> Iterator[Outcome]:
+        """Read the outcomes from the store, by task, sample, trial and model.
+
+        `failed` selects failed or other outcomes; `wrong` selects those that a scorer judged to be
+        wrong; `task` and `model` select by name.
+        """
+        for outcome in self.stored(failed=failed):
+            if (
+                (not wrong or is_wrong(outcome))
+                and task in {"", outcome.task}
+                and model in {"", outcome.model}
+            ):
+                yield outcome
+
+    def __getitem__(self, key: str | tuple[str, str]) -> "TaskResult":
+        """Return the results of a task with its first model, or with `report[task, model]`."""
+        task, model = (key, "") if isinstance(key, str) else key
+        names = {self.display_names.task(name): name for name in self.tasks}
+        task = task if task in self.tasks else names.get(task, task)
+        rows = [row for row in self.metrics if row.task == task]
+        board = [row for row in self.leaderboard if row.task in {task, ""}]
+        models = list(dict.fromkeys([row.model for row in rows] or self.models))
+        if task not in self.tasks or (model and model not in models):
+            known = ", ".join(f"`{name}`" for name in (models if task in self.tasks else names))
+            missing = (
+                f"model `{model}` for task `{task}`" if task in self.tasks else f"task `{task}`"
+            )
+            raise KeyError(f"the report has no {missing}; it has {known}")
+        model = model or next((name for name in self.models if name in models), models[0])
+        return TaskResult(
+            task=task,
+            model=model,
+            metrics=[row for row in rows if row.model == model],
+            leaderboard=board,
+        )
+
+    def __iter__(self) -> Iterator[MetricRow]:
+        """Yield the metrics."""
+        return iter(self.metrics)
+
+    def __len__(self) -> int:
+        """Return the number of metrics."""
+        return len(self.metrics)
+
+    def __repr__(self) -> str:
+        """Return a short description; `to_markdown` has the tables."""
+        summary = self.summary
+        return (
+            f"<Report {self.run_id}: {self.status}, {summary.completed} of {summary.samples} "
+            f"samples completed, {len(self.metrics)} metrics, models {', '.join(self.models)}>"
+        )
+
+    def to_pandas(self) -> Any:
+        """Return the metrics as a pandas data frame; pandas must be installed."""
+        return _import_library("pandas").DataFrame(
+            [msgspec.to_builtins(row) for row in self.metrics]
+        )
+
+    def to_polars(self) -> Any:
+        """Return the metrics as a polars data frame; polars must be installed."""
+        return _import_library("polars").DataFrame(
+            [msgspec.to_builtins(row) for row in self.metrics]
+        )
+
+    def to_arrow(self) -> Any:
+        """Return the metrics as an Arrow table; pyarrow must be installed."""
+        rows = [msgspec.to_builtins(row) for row in self.metrics]
+        return _import_library("pyarrow").Table.from_pylist(rows)
+
+
+class TaskResult(NamedTuple):
+    """The results of one task with one model."""
+
+    task: str
+    model: str
+    metrics: list[MetricRow]
+    leaderboard: list[LeaderboardRow]
+    """The models on this task, best first; empty with one model."""
+
+    @property
+    def mean(self) -> float | None:
+        """The task's first metric; None if it could not be measured."""
+        scores = [row for row in self.metrics if row.purpose == "score"]
+        return scores[0].value if scores else None
+
+
+def is_wrong(outcome: Outcome) -> bool:
+    """Whether any score says so: by its verdict, or by its first truth value."""
+    judged = (outcome.scores, *(part.scores for part in outcome.parts))
+    return any(
+        score.correct is False
+        or next((value for value in score.values.values() if isinstance(value, bool)), None)
+        is False
+        for scores in judged
+        for score in scores.values()
+    )
+
+
+def _import_library(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise UsageError(f"{name} is not installed", hint=f"pip install {name}") from error
 
 
 def report_schema() -> dict[str, Any]:

@@ -182,9 +182,9 @@ def _describe_file(task: TaskOutline) -> str:
     if task.code_exec:
         counts.append(f"{task.code_exec} of them code_exec")
     if task.jobs != task.records:
-        counts.append(f"{task.jobs} generations per model")
+        counts.append(f"{task.jobs} trials per model")
     if task.issues:
-        counts.append(f"{count_noun(len(task.issues), 'bad record')} left out")
+        counts.append(f"{count_noun(len(task.issues), 'invalid record')} excluded")
     return f"{task.path}: {', '.join(counts)}; content {task.digest}"
 
 

@@ -1,5 +1,6 @@
 """A report as tables of strings, which the terminal and markdown both show; and as markdown."""
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -39,6 +40,10 @@ from evalwright.text.visible import visible
 
 _MOST_LEFT_OUT = 50
 _MOST_FLAKY = 10
+_MOST_RANKED = 50
+"""Models in a table of a leaderboard; JSON has all."""
+_MOST_COMPARED = 14
+"""Models whose pairs are shown, if all pairs would be more rows than theirs; JSON has all."""
 _SEVERAL = 2
 _LONGEST_REASON = 300
 _POOLED_DIGITS = 2
@@ -87,7 +92,7 @@ def to_markdown(report: Report, *, keys: bool = False) -> str:
     counts = (
         f"{summary.completed} of {planned_samples(report)} samples completed, "
         f"{summary.failed} failed, "
-        f"{summary.excluded} left out"
+        f"{summary.excluded} excluded"
     )
     name = f" ({report.name})" if report.name else ""
     head = f"Run `{report.run_id}`{name}, {report.status.replace('_', ' ')}: {counts}"
@@ -121,6 +126,11 @@ def remarks(report: Report) -> list[str]:
             f"code_exec: {execution.verified_passes} of {execution.passes} passes are verified; "
             f"mean {execution.mean:.3f}, or {execution.verified_mean:.3f} if scores that are not "
             "verified counted 0"
+        )
+    if execution and (timeouts := execution.wall_clock_timeouts):
+        notes.append(
+            f"code_exec: {timeouts} {'timeout rests' if timeouts == 1 else 'timeouts rest'} on "
+            "wall-clock time: the programs wait, or the machine was too busy for them"
         )
     notes += describe_moved(report)
     return notes
@@ -158,11 +168,18 @@ def ranking_tables(
     head: str = "model",
 ) -> list[Table]:
     """Return the leaderboard, the means by category and the differences; any may have no row."""
+    best = [row.model for row in board[:_MOST_COMPARED]]
+    most = math.comb(_MOST_COMPARED, 2)
+    shown = [row for row in pairs if len(pairs) <= most or {row.a, row.b} <= {*best}]
     return [
         _leaderboard(board, ranked_by, head),
         _categories(board, ranked_by, head),
-        _differences(pairs, ranked_by, head),
+        _differences(shown, ranked_by, head, of=len(pairs)),
     ]
+
+
+def _describe_cut(shown: str, of: str) -> str:
+    return f"; {shown} of {of}; JSON has all"
 
 
 def _leaderboard(board: Sequence[LeaderboardRow], ranked_by: str, head: str) -> Table:
@@ -180,18 +197,23 @@ def _leaderboard(board: Sequence[LeaderboardRow], ranked_by: str, head: str) -> 
         columns.append(decimal_column("own_mean", "own mean", digits))
         bounds = numeric_column("if failures were 0 … 1", lambda row: _bounds(row, digits))
         columns.append(bounds)
-    return make_table(
-        f"Leaderboard{ranked_by}", board, columns, _ranked_on(board) + _bound_note(board)
-    )
+    note = _ranked_on(board) + _bound_note(board) + _note_cut_board(board, head)
+    return make_table(f"Leaderboard{ranked_by}", board[:_MOST_RANKED], columns, note)
+
+
+def _note_cut_board(board: Sequence[LeaderboardRow], head: str) -> str:
+    if len(board) <= _MOST_RANKED:
+        return ""
+    return _describe_cut(f"the best {_MOST_RANKED}", count_noun(len(board), head))
 
 
 def _ranked_on(board: Sequence[LeaderboardRow]) -> str:
     shared = board[0].n
-    noun, everyone = ("sample", "all of them") if board[0].task else ("task", "every model")
+    everyone = "all of them" if board[0].task else "every model"
     if not shared:
-        return f"no {noun} was completed by {everyone}, so nothing can be ranked"
+        return f"no sample was completed by {everyone}, so nothing can be ranked"
     who = everyone if len(board) > 1 else "it"
-    return f"mean over the {count_noun(shared, noun)} that {who} completed"
+    return f"mean over the {count_noun(shared, 'sample')} that {who} completed"
 
 
 def _categories(board: Sequence[LeaderboardRow], ranked_by: str, head: str) -> Table:
@@ -202,13 +224,18 @@ def _categories(board: Sequence[LeaderboardRow], ranked_by: str, head: str) -> T
             shorten(category), lambda row: format_number(row.categories[category], digits)
         )
 
-    rows = board if len(board[0].categories) > 1 else []
+    rows = board[:_MOST_RANKED] if len(board[0].categories) > 1 else []
     columns = [name_column("model", head), *map(column, board[0].categories)]
-    return make_table(f"Mean by category{ranked_by}", rows, columns)
+    note = _note_cut_board(board, head).removeprefix("; ")
+    return make_table(f"Mean by category{ranked_by}", rows, columns, note)
 
 
-def _differences(rows: Sequence[TaskPairwiseRow], ranked_by: str, head: str) -> Table:
+def _differences(rows: Sequence[TaskPairwiseRow], ranked_by: str, head: str, *, of: int) -> Table:
     digits = 3 if ranked_by else _POOLED_DIGITS
+    cut = ""
+    if len(rows) < of:
+        best = f"the {len(rows)} pairs of the best {_MOST_COMPARED} {head}s"
+        cut = _describe_cut(best, f"{of:,} pairs")
     return make_table(
         f"Differences{ranked_by}",
         rows,
@@ -218,7 +245,7 @@ def _differences(rows: Sequence[TaskPairwiseRow], ranked_by: str, head: str) -> 
             interval_column(digits, flag="+"),
             TableColumn("verdict", _verdict),
         ],
-        f"paired by {'sample' if ranked_by else 'task'}; an interval that includes zero is a tie",
+        "paired by sample; an interval that includes zero is a tie" + cut,
     )
 
 
@@ -242,7 +269,7 @@ def _means_by_file(report: Report, rows: Sequence[MetricRow]) -> Table:
             _ci_column(_POOLED_DIGITS),
             numeric_column("completed", lambda row: f"{row.n}/{row.n + row.failed}"),
         ],
-        "each model over the tasks that it completed itself" + _bound_note(shown),
+        "each model over the samples that it completed itself" + _bound_note(shown),
     )
 
 
@@ -256,9 +283,9 @@ def _pass_at_k(rows: Sequence[MetricRow]) -> Table:
             *map(name_column, ("model", "metric")),
             decimal_column("value", digits=_POOLED_DIGITS),
             _ci_column(_POOLED_DIGITS),
-            count_column("n", "tasks"),
+            count_column("n", "samples"),
         ],
-        "over the tasks that run code or have several trials, at least k of them"
+        "over the samples that run code or have several trials, and that have at least k trials"
         + _bound_note(shown),
     )
 
@@ -436,14 +463,14 @@ def _problem_tables(report: Report) -> Iterator[Table]:
     shown, total = report.left_out[:_MOST_LEFT_OUT], len(report.left_out)
     more = f"; the first {len(shown)} of {total}, JSON has all" if total > len(shown) else ""
     yield make_table(
-        "Left out",
+        "Excluded records",
         shown,
         [
             TableColumn("where", lambda row: join_lines(f"{row.file}:{row.line}")),
             TableColumn("rule", lambda row: row.rule),
             TableColumn("what", lambda row: shorten_message(row.detail)),
         ],
-        f"bad records, which were not run{more}",
+        f"invalid records, which were not run{more}",
     )
 
 

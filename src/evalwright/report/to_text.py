@@ -84,7 +84,7 @@ def _last_line(report: Report) -> str:
         parts.append(f"{summary.failed} failed")
     bad_records = len(report.left_out)
     if bad_records:
-        parts.append(f"{count_noun(bad_records, 'bad record')} left out")
+        parts.append(f"{count_noun(bad_records, 'invalid record')} excluded")
     if summary.excluded > bad_records:
         parts.append(f"{count_noun(summary.excluded - bad_records, 'sample')} excluded by rules")
     parts.append(f"{summary.wall_seconds:.1f} s")

@@ -95,8 +95,8 @@ def _read_results(run: Run) -> list[TaskModelResult]:
         return msgspec.convert(manifest.results, list[TaskModelResult])
     except msgspec.ValidationError as error:
         raise UsageError(
-            f"the metrics of run {run.id} were written by another version, which this one cannot "
-            f"read: {error}",
+            f"the metrics of run {run.id} were written by a different version, "
+            f"which this one cannot read: {error}",
             hint="run it again: stored answers are reused",
         ) from error
 

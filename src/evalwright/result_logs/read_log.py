@@ -43,7 +43,7 @@ FORMAT_VERSION = "v1"
 STOPPED = "stopped"
 """The type of the error in a log of ours whose task was stopped."""
 INSPECT_HINT = (
-    "a log of Inspect AI is a dataset: `source: {{type: inspect_ai, file_path: {}}}`, for a task "
+    "an Inspect AI log is a dataset: `source: {{type: inspect_ai, file_path: {}}}`, for a task "
     "with a `pass_through_solver`"
 )
 _MOST_SHOWN = 5

@@ -18,6 +18,9 @@ The table shows what each operator does if the expression is undefined, and what
     less_than, …           error         two numbers; error for any other type
     in, not_in             error         equal to one of the values, or equal text
 
+In a data source's filter, an empty CSV cell is an empty string, not undefined, except in `exists`
+and `not_exists`.
+
 An action rule applies to samples after scoring:
 
     actions:

@@ -10,7 +10,7 @@ import re
 import sys
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -22,7 +22,8 @@ from pathlib import Path
 from evalwright.errors import UsageError
 from evalwright.ports import Unverified
 from evalwright.processes import run_in_thread
-from evalwright.sandbox import tiers
+from evalwright.sandbox import tiers, verdict
+from evalwright.sandbox.turns import Turns
 from evalwright.sandbox.worker import (
     NoWorker,
     SandboxSettings,
@@ -53,6 +54,7 @@ class Jailed:
         """Find the best tier that holds, or try `tier` alone; `NoTier` if none does."""
         self.only_verified = only_verified
         locations = locate_packages(packages)
+        self.packages: Collection[str] = tuple(locations)
         self._settings, first = tiers.choose(
             tier, verdicts=verdicts, packages=locations, python=python
         )
@@ -103,6 +105,7 @@ class _Pool:
     def __init__(self, settings: SandboxSettings, first: SandboxWorker, count: int) -> None:
         self._settings = settings
         self._lock = threading.Lock()
+        self._turns = Turns()
         self.workers = {first}
         # The last one returned is the next one taken: its memory is warm.
         self._idle: queue.LifoQueue[SandboxWorker | None] = queue.LifoQueue()
@@ -110,6 +113,18 @@ class _Pool:
             self._idle.put(worker)
 
     def judge(self, program: Program, stop: threading.Event) -> Execution:
+        """Judge a program; once more, alone, if it may have been starved."""
+        with self._turns.take_shared():
+            execution, starved = self._judge_once(program, stop)
+        if not starved or stop.is_set():
+            return execution
+        with self._turns.take_alone(stop) as is_alone:
+            if not is_alone:
+                return execution
+            execution, starved = self._judge_once(program, stop)
+        return verdict.rest_on_wall_clock(execution) if starved else execution
+
+    def _judge_once(self, program: Program, stop: threading.Event) -> tuple[Execution, bool]:
         worker = self._idle.get()
         try:
             for attempt in range(1, _ATTEMPTS + 1):
@@ -211,7 +226,7 @@ def _explain_missing(name: str) -> UsageError:
     if imported:
         listed = " or ".join(f"`{top_level}`" for top_level in imported)
         return UsageError(
-            f"package `{name}` is imported under another name",
+            f"package `{name}` is imported under a different name",
             hint=f"name it as `import` does: {listed}",
         )
     return UsageError(

@@ -123,7 +123,7 @@ def _run_canaries(worker: SandboxWorker) -> dict[str, str]:
             targets=(f"refused == {list(_ATTEMPTS)!r}", "add(2, 3) == 5"),
             timeout_s=_TIMEOUT_S,
         )
-        execution = worker.judge(program, threading.Event())
+        execution, _ = worker.judge(program, threading.Event())
         stopped = dict(line.split(": ") for line in execution.output.splitlines() if ": " in line)
         if execution.outcome != "pass":
             got_out = [name for name in _ATTEMPTS if name not in stopped]

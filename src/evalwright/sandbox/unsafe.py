@@ -13,13 +13,17 @@ Does not:   isolate. A candidate can read and write what the user can, use the n
 
 import math
 import os
+import threading
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from evalwright import processes
 from evalwright.processes import Launch
 from evalwright.sandbox import verdict
 from evalwright.sandbox.inside import judging
+from evalwright.sandbox.turns import Turns
 from evalwright.types import Execution, Program
 from evalwright.vocabulary import MAX_OUTPUT_BYTES
 
@@ -36,10 +40,12 @@ class Unsafe:
     tier = "rlimits"
     verified = False
     only_verified = False
+    packages: Collection[str] = ()
 
     def __init__(self, workers: int | None = None) -> None:
         # Its own threads: a program waits here for its turn, before its clock starts.
         self._threads = ThreadPoolExecutor(workers or os.cpu_count(), thread_name_prefix="sandbox")
+        self._turns = Turns()
 
     async def judge(self, program: Program) -> Execution:
         """Run the candidate and its targets. Raise ValueError for a target that does not compile.
@@ -50,23 +56,40 @@ class Unsafe:
             raise ValueError("a program without targets cannot be judged")
         nonce = os.urandom(16).hex()
         texts = (nonce, program.source, *program.targets)
-        ended = await processes.run(
-            Launch(
-                script=_SCRIPT,
-                arguments=tuple(text.encode("utf-8", "surrogatepass") for text in texts),
-                limits={
-                    "RLIMIT_CPU": math.ceil(program.timeout_s) + 1,
-                    "RLIMIT_AS": ADDRESS_SPACE_BYTES,
-                    "RLIMIT_FSIZE": FILE_BYTES,
-                    "RLIMIT_NOFILE": OPEN_FILES,
-                },
-                timeout_s=program.timeout_s,
-                max_output_bytes=MAX_OUTPUT_BYTES,
-                max_report_bytes=verdict.max_report_bytes(program),
-            ),
-            self._threads,
+        launch = Launch(
+            script=_SCRIPT,
+            arguments=tuple(text.encode("utf-8", "surrogatepass") for text in texts),
+            limits={
+                "RLIMIT_CPU": math.ceil(program.timeout_s) + 1,
+                "RLIMIT_AS": ADDRESS_SPACE_BYTES,
+                "RLIMIT_FSIZE": FILE_BYTES,
+                "RLIMIT_NOFILE": OPEN_FILES,
+            },
+            timeout_s=program.timeout_s,
+            max_output_bytes=MAX_OUTPUT_BYTES,
+            max_report_bytes=verdict.max_report_bytes(program),
         )
-        return verdict.judge_report(program, ended, nonce)
+        judge = partial(self._judge, program, launch, nonce)
+        stop = threading.Event()
+        return await processes.run_in_thread(self._threads, partial(judge, stop), stop.set)
+
+    def _judge(
+        self, program: Program, launch: Launch, nonce: str, stop: threading.Event
+    ) -> Execution:
+        """Run a program; once more, alone, if it may have been starved."""
+        with self._turns.take_shared():
+            ended = processes.Child(launch, stop).run()
+        execution = verdict.judge_report(program, ended, nonce)
+        if not verdict.is_starved(program, ended) or stop.is_set():
+            return execution
+        with self._turns.take_alone(stop) as is_alone:
+            if not is_alone:
+                return execution
+            ended = processes.Child(launch, stop).run()
+        execution = verdict.judge_report(program, ended, nonce)
+        if verdict.is_starved(program, ended):
+            return verdict.rest_on_wall_clock(execution)
+        return execution
 
     async def close(self) -> None:
         """Do not wait: every child ends with its program."""

@@ -22,6 +22,10 @@ from evalwright.types import Execution, ExecutionOutcome, Program
 RECORD_BYTES = 4096
 """Details are cut at 300 characters, six bytes each when all are escaped."""
 _OUTPUT_HEAD_BYTES = 4096
+# A program that uses less than this share of its time did not have a processor to itself.
+_FAIR_SHARE = 0.5
+# A program that computes the same in both processes does not take five times as long in one.
+_MUCH_LONGER = 5
 
 
 class _Record(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
@@ -44,6 +48,12 @@ class _Target(_Record, frozen=True, tag="target"):
 
 class _Died(_Record, frozen=True, tag="died"):
     detail: str
+    cause: Literal["program", "check"]
+    """Who ended the check: no honest program does."""
+
+
+class _Silent(_Record, frozen=True, tag="silent"):
+    pass
 
 
 class _Broken(_Record, frozen=True, tag="broken"):
@@ -59,7 +69,9 @@ class _Left(_Record, frozen=True, tag="left"):
 
 
 _Report = tuple[_Candidate, list[_Target]]
-_RECORD = msgspec.json.Decoder(_Ready | _Candidate | _Target | _Died | _Broken | _Done | _Left)
+_RECORD = msgspec.json.Decoder(
+    _Ready | _Candidate | _Silent | _Target | _Died | _Broken | _Done | _Left
+)
 _LEFT = b'{"type": "left"}\n'
 _FINAL = b'{"type": "candidate", "outcome": "syntax_error"'
 IN_PROCESS = "the targets were judged in the program's own process"
@@ -72,7 +84,33 @@ class Check(Struct, frozen=True, kw_only=True):
     """The verdict, where the targets make no difference to it."""
     problem: str = ""
     """Why it says nothing of any target."""
+    broken: str = ""
+    """How the program broke the check, which no program does that passes in its own process."""
     targets: tuple[_Target, ...] = ()
+    silent_s: float = 0.0
+    """If the time ran out: how long the program took at least over one answer."""
+
+
+def is_starved(program: Program, ended: Ended) -> bool:
+    """Whether a program ran out of time with little CPU time: it waited, or others ran."""
+    if ended.why != "timeout" or ended.cpu_s is None:
+        return False
+    return ended.cpu_s < program.timeout_s * _FAIR_SHARE
+
+
+def rest_on_wall_clock(execution: Execution) -> Execution:
+    """Say of a second verdict that wall-clock time decided it, and not CPU time."""
+    if execution.outcome != "timeout":
+        return execution
+    detail = (
+        f"{execution.detail}, also alone, with little CPU time: it waits, or the machine is busy"
+    )
+    return structs.replace(execution, detail=detail, wall_clock=True)
+
+
+def silence_s(program: Program) -> float:
+    """How long one answer may take before the evaluator says so."""
+    return program.timeout_s / 2
 
 
 def max_report_bytes(program: Program) -> int:
@@ -120,18 +158,32 @@ def check_report(program: Program, ended: Ended, nonce: str) -> Check:
         if candidate.outcome == "syntax_error":
             return Check(final=judge_report(program, ended, nonce, verified=True))
         if candidate.outcome != "ran":
-            return Check(problem=f"in the check the program did not run: {candidate.detail}")
+            return Check(broken=f"during the check, the program did not run: {candidate.detail}")
         return Check(targets=tuple(targets))
     has_run = any(isinstance(record, _Candidate) for record in records)
     if ended.why == "timeout" and not has_run:
         return Check(final=judge_report(program, ended, nonce, verified=True))
+    if records and isinstance(records[-1], _Died) and records[-1].cause == "program":
+        return Check(broken=f"breaks off the check: {records[-1].detail}")
     _, detail = _choose_outcome(program, ended, None, records)
-    return Check(problem=f"the check did not finish: {detail}")
+    was_silent = any(isinstance(record, _Silent) for record in records)
+    return Check(
+        problem=f"the check did not finish: {detail}",
+        silent_s=silence_s(program) if was_silent and ended.why == "timeout" else 0.0,
+    )
 
 
 def combine(plain: Execution, check: Check) -> Execution:
     """Decide what a plain verdict is worth after the check."""
     reason = ""
+    if any(plain.targets) and check.broken:
+        return _refuse(plain, f"the program passes in its own process, but {check.broken}")
+    if any(plain.targets) and plain.duration_s * _MUCH_LONGER < check.silent_s > 0:
+        return _refuse(
+            plain,
+            f"the program passes in its own process within {plain.duration_s:.2f} s, but takes "
+            f"more than {check.silent_s:g} s for one answer in the check",
+        )
     if any(plain.targets) and check.problem:
         reason = check.problem
     for number, (passed, target) in enumerate(
@@ -141,19 +193,24 @@ def combine(plain: Execution, check: Check) -> Execution:
         if not passed or target.outcome == "passed":
             continue
         if target.outcome in {"failed", "refused"}:
-            return structs.replace(
+            return _refuse(
                 plain,
-                outcome="refused",
-                targets=(False,) * len(plain.targets),
-                verified=True,
-                detail=_cut(
-                    f"{name} passes in the program's own process, and fails outside: "
-                    f"{target.detail}"
-                ),
-                reason="",
+                f"{name} passes in the program's own process, but fails outside it: "
+                f"{target.detail}",
             )
         reason = reason or f"{name}: {target.detail}"
     return structs.replace(plain, verified=not reason, reason=_cut(reason))
+
+
+def _refuse(plain: Execution, detail: str) -> Execution:
+    return structs.replace(
+        plain,
+        outcome="refused",
+        targets=(False,) * len(plain.targets),
+        verified=True,
+        detail=_cut(detail),
+        reason="",
+    )
 
 
 def _read_records(ended: Ended) -> list[_Record]:
@@ -173,6 +230,7 @@ def _read_records(ended: Ended) -> list[_Record]:
 
 
 def _complete_report(records: Sequence[_Record], *, nonce: str, total: int) -> _Report | None:
+    records = [record for record in records if not isinstance(record, _Silent)]
     if records and isinstance(records[-1], _Left):
         records = records[:-1]
     match records:

@@ -23,7 +23,7 @@ from typing import Any, Literal, Self
 
 from msgspec import Struct
 
-from evalwright.processes import ENVIRONMENT, START_S, Ended, Pipe, Why
+from evalwright.processes import ENVIRONMENT, START_S, Ended, Pipe, Why, read_cpu_seconds
 from evalwright.sandbox import verdict
 from evalwright.types import Execution, Program
 from evalwright.vocabulary import MAX_OUTPUT_BYTES
@@ -119,17 +119,23 @@ class SandboxWorker:
             raise NoWorker(answer["broken"])
         self.control.settimeout(_END_S)
 
-    def judge(self, program: Program, stop: threading.Event) -> Execution:
-        """Run one candidate until nothing of it is left, and judge it. `stop` ends it early."""
+    def judge(self, program: Program, stop: threading.Event) -> tuple[Execution, bool]:
+        """Run one candidate until nothing of it is left, and judge it. `stop` ends it early.
+
+        Return also whether it may have been starved: it ran out of time, and not of CPU time.
+        """
         verdicts = self._settings.verdicts
         first, *rest = self._run(program, verdicts, stop)
+        starved = verdict.is_starved(program, first[0])
         if verdicts != "both":
-            return verdict.judge_report(program, *first, verified=verdicts == "split")
+            execution = verdict.judge_report(program, *first, verified=verdicts == "split")
+            return execution, starved
         check = verdict.check_report(program, *first)
         if check.final is not None or stop.is_set():
-            return check.final or verdict.judge_report(program, *first)
+            return check.final or verdict.judge_report(program, *first), starved
         (plain,) = rest or self._run(program, "plain", stop)
-        return verdict.combine(verdict.judge_report(program, *plain), check)
+        starved = starved or verdict.is_starved(program, plain[0])
+        return verdict.combine(verdict.judge_report(program, *plain), check), starved
 
     def _run(
         self, program: Program, verdicts: Verdicts, stop: threading.Event
@@ -142,7 +148,9 @@ class SandboxWorker:
             cpu_s = (math.ceil(program.timeout_s) + 1) * _CORES
             descriptors = [number for each in evaluations for number in each.theirs]
             try:
-                self._send({"cpu_s": cpu_s, "verdicts": verdicts}, tuple(descriptors))
+                silence_us = max(1, int(verdict.silence_s(program) * 1e6))
+                order = {"cpu_s": cpu_s, "silence_us": silence_us, "verdicts": verdicts}
+                self._send(order, tuple(descriptors))
                 for evaluation in evaluations:
                     evaluation.close_theirs()
                 return _CandidateWatch(self, program.timeout_s, evaluations).run(stop)
@@ -230,7 +238,9 @@ class _Evaluation:
         self.report += chunk[: self._max_report_bytes + 1 - len(self.report)]
         return chunk
 
-    def end(self, why: Why, status: int, ended_at: float) -> tuple[Ended, str]:
+    def end(
+        self, why: Why, status: int, ended_at: float, cpu_s: float | None = None
+    ) -> tuple[Ended, str]:
         """How it ended, with its nonce."""
         while self.read_report():
             pass
@@ -243,7 +253,8 @@ class _Evaluation:
             status=status,
             report=bytes(self.report),
             output=bytes(self.output.kept),
-            duration_s=ended_at - self.ready_at if self.ready_at else 0.0,
+            duration_s=max(0.0, ended_at - self.ready_at) if self.ready_at else 0.0,
+            cpu_s=cpu_s,
         )
         return ended, self.nonce
 
@@ -271,6 +282,7 @@ class _CandidateWatch:
         self._status: int | None = None
         self._why: Why = "exited"
         self._ended_at = 0.0
+        self._cpu_s: float | None = None
         self._is_over = False
 
     def run(self, stop: threading.Event) -> list[tuple[Ended, str]]:
@@ -288,7 +300,9 @@ class _CandidateWatch:
             if self._first is not None:
                 os.close(self._first)
         if not self._is_over:
-            self._results.append(self._now.end(self._why, self._status, self._ended_at))
+            self._results.append(
+                self._now.end(self._why, self._status, self._ended_at, self._cpu_s)
+            )
         return self._results
 
     def _begin(self) -> None:
@@ -357,6 +371,18 @@ class _CandidateWatch:
             return
         if self._first is None or self._why != "exited":
             raise WorkerDied("the zygote does not answer")
+        if due == "timeout":
+            self._cpu_s = _read_cpu_seconds(self._first)
         self._why, self._ended_at, self._deadline = due, now, now + _END_S
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._first, signal.SIGKILL)
+
+
+def _read_cpu_seconds(pidfd: int) -> float | None:
+    """Return the CPU time of what lives in a jail; an evaluator that has finished counts too."""
+    try:
+        lines = Path(f"/proc/self/fdinfo/{pidfd}").read_text().splitlines()
+    except OSError:
+        return None
+    pids = [int(line.split()[1]) for line in lines if line.startswith("Pid:")]
+    return read_cpu_seconds(pids[0]) if pids and pids[0] > 0 else None

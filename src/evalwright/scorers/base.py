@@ -48,6 +48,8 @@ class ScorerSpec(Component):
 
     version: ClassVar[int] = 1
     """Increases with every change that could change a score."""
+    not_in_keys_if_unset: ClassVar[frozenset[str]] = frozenset()
+    """Optional fields that are newer than stored scores: without them, the keys are as before."""
     score_names: ClassVar[tuple[str, ...] | None] = None
     """The names of its scores; None if only a run shows them."""
     score_ranges: ClassVar[dict[str, tuple[float | None, float | None]]] = {}
@@ -83,7 +85,8 @@ class ScorerSpec(Component):
     @cached_property
     def settings(self) -> str:
         """All of its fields that can change a score, as canonical JSON."""
-        fields = self.model_dump(mode="json", exclude=_NOT_IN_THE_SCORE, context=FOR_KEYS)
+        unset = {name for name in self.not_in_keys_if_unset if getattr(self, name) is None}
+        fields = self.model_dump(mode="json", exclude=_NOT_IN_THE_SCORE | unset, context=FOR_KEYS)
         return dumps(fields, sort_keys=True, ensure_ascii=False)
 
     def describe_inputs(self, sample: Sample) -> str:
@@ -130,7 +133,7 @@ def answer_text(case: Case) -> str:
     """
     if case.answer is None:
         raise ValueError(
-            "a task without a solver has no answer to compare: set `value` to what is compared, "
+            "a task without a solver has no answer to compare: set `value` to the text to compare, "
             "such as `{{ sample.answer }}`"
         )
     solved = SolverTrace.from_json(case.answer.conversation)
@@ -142,7 +145,7 @@ def answer_text(case: Case) -> str:
     if isinstance(output, ChatCompletion):
         return str(output)  # it only called functions
     raise ValueError(
-        "there is no assistant message to compare: set `value` to what is compared, such as "
+        "there is no assistant message to compare: set `value` to the text to compare, such as "
         "`{{ solver_output.output.label }}`"
     )
 

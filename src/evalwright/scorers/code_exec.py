@@ -11,9 +11,10 @@
           - "add(2, 3) == 5"
           - "add({{ sample.a }}, {{ sample.b }}) == {{ sample.sum }}"
 
-A target is an expression that must be true, or statements that must not raise. It can use the names
-that the answer defines. An answer that is not valid Python, raises an exception or exceeds the time
-limit scores 0. If a target is not valid Python, the sample fails, because the error is in the task.
+A target is an expression that must be true, or statements that must not raise an exception. It can
+use the names that the answer defines. An answer that is not valid Python, raises an exception or
+exceeds the time limit scores 0. If a target is not valid Python, or no program can pass it, the
+sample fails, because the error is in the task.
 
 This scorer is an evalwright extension. It scores answers in the same way as a task record with
 `category: code_exec`. `evalwright doctor` shows how programs are isolated on your machine.
@@ -26,6 +27,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import structs
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
+from evalwright.impossible_targets import explain_impossible
 from evalwright.ports import Case
 from evalwright.scorers.base import ScorerSpec, read_list, render_value, short
 from evalwright.scorers.execution import EXECUTION_VERSION, score_program
@@ -38,9 +40,13 @@ _JINJA = re.compile("{[{%#]")
 
 
 def _check_target(target: Template) -> Template:
-    """Refuse a target that is not Python; one with `{{ }}` is checked when it is rendered."""
-    if not _JINJA.search(target.source) and (problem := _find_syntax_error(target.source)):
+    """Refuse a target that nothing can pass; one with `{{ }}` is checked when it is rendered."""
+    if _JINJA.search(target.source):
+        return target
+    if problem := _find_syntax_error(target.source):
         raise ValueError(f"not Python: {problem}")
+    if problem := explain_impossible(target.source):
+        raise ValueError(f"no program can pass this target: {problem}")
     return target
 
 
@@ -61,7 +67,7 @@ def _check_list(targets: Template) -> Template:
 def _read_targets(text: str) -> list[str]:
     targets = read_list(text, field="targets")
     if not targets or not all(isinstance(target, str) for target in targets):
-        raise ValueError(f"`targets` must render to a list of texts, got {short(targets)}")
+        raise ValueError(f"`targets` must render to a list of strings, got {short(targets)}")
     return targets
 
 

@@ -1,16 +1,21 @@
 """Run a program in the sandbox and score it: the share of its targets that pass."""
 
+from evalwright.impossible_targets import explain_impossible
 from evalwright.ports import Sandbox
 from evalwright.types import Program, Score
 
-EXECUTION_VERSION = 2
+EXECUTION_VERSION = 3
 """Changes when the same program may get another score."""
 
 
 async def score_program(sandbox: Sandbox | None, program: Program) -> Score:
-    """Return `score`, with metadata of the execution; ValueError if a target does not compile."""
+    """Return `score`, with metadata of the execution; ValueError for a target that cannot pass."""
     if sandbox is None:
         raise ValueError("code_exec needs a sandbox, but there is none")
+    for number, target in enumerate(program.targets, start=1):
+        if why := explain_impossible(target, sandbox.packages):
+            name = f"target {number} of {len(program.targets)}"
+            raise ValueError(f"no program can pass {name}: {why}; fix the task")
     execution = await sandbox.judge(program)
     value = sum(execution.targets) / len(execution.targets)
     return Score(
@@ -26,5 +31,6 @@ async def score_program(sandbox: Sandbox | None, program: Program) -> Score:
             "tier": sandbox.tier,
             "verified": execution.verified,
             "reason": execution.reason,
+            **({"wall_clock": True} if execution.wall_clock else {}),
         },
     )

@@ -37,10 +37,12 @@ class LabelerViaModel(JudgeSpec):
         "You are a helpful assistant and will be used to label the output of another model "
         "or a dataset sample."
     )
-    """System message. May refer to the same names as `user_prompt`. An empty text is not sent."""
+    """System message. May refer to the same names as `user_prompt`. An empty message is not
+    sent."""
     valid_labels: list[Title] = Field(default_factory=list)
-    """Labels that the model may assign. They must differ in more than case, quotation marks or a
-    final period. An empty list allows any single-line label of at most 8 words."""
+    """Labels that the model may assign. They must differ in more than quotation marks or a final
+    period. If two differ only in case, a reply must match the case of one of them. An empty list
+    allows any single-line label of at most 8 words."""
 
     @property
     def verdict_schema(self) -> tuple[str, str, dict[str, Any]]:

@@ -12,9 +12,9 @@
         use_structured_outputs: true
 
 The verdict is one of the labels, in upper or lower case. It can be the whole reply, the last line,
-a line such as `Verdict: correct`, or the `prediction` key of a JSON object. Any other reply makes
-the sample fail, and the error message quotes the reply. The `evalwright.scorers.judging.verdicts`
-module documents the exact rules.
+a line such as `Verdict: correct`, or the `prediction` key of a JSON object. `verdict_position` and
+`verdict_pattern` can specify a different place. Any other reply makes the sample fail, and the
+error message names the rule and quotes the reply. The guide to judges has the exact rules.
 """
 
 from functools import cached_property
@@ -42,8 +42,8 @@ class ModelAsAJudgeClassifier(JudgeSpec):
 
     type: Literal["model_as_a_judge_classifier"]
     correct_labels: LabelList
-    """Labels for a correct answer. They must differ in more than case, quotation marks or a final
-    period."""
+    """Labels for a correct answer. All labels must differ in more than quotation marks or a final
+    period. If two differ only in case, a reply must match the case of one of them."""
     incorrect_labels: LabelList
     """Labels for an incorrect answer. If the reply is in neither list, the sample fails."""
 

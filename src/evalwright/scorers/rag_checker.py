@@ -8,11 +8,11 @@
         scores_to_compute: [faithfulness, hallucination]
 
 The judge model splits the target and the response into claims. It checks the claims of each against
-the text of the other and against every chunk that the model returned in `references`. Scores are
-proportions of claims or chunks; the `evalwright.scorers.rag.formulas` module documents the
-formulas. An undefined score is null: means skip it, and the report counts it. Only the checks that
-the requested scores need are sent to the judge. Claims and verdicts are stored, so requests that
-were already answered are not repeated when you add scores.
+the text of the other and against every chunk that the evaluated model returned in `references`.
+Scores are proportions of claims or chunks; the `evalwright.scorers.rag.formulas` module documents
+the formulas. An undefined score is null. It is excluded from means, and the report counts it. Only
+the checks that the requested scores need are sent to the judge. Claims and verdicts are stored, so
+requests that were already answered are not repeated when you add scores.
 """
 
 from collections.abc import Mapping
@@ -81,7 +81,8 @@ class RagChecker(ScorerSpec):
     """Additional instructions for extracting claims."""
     mode: Mode = "all_claims"
     """Claims to include. `all_claims`: all claims. `required_only`: only the required claims, in
-    scores whose names start with `required_`. `required_and_optional`: both sets of scores."""
+    scores whose names start with `required_`. `required_and_optional`: the scores of the
+    other two modes."""
     target_labels_column: ColumnName | None = None
     """Column with `REQUIRED` or `OPTIONAL` for each claim in `target_claims_column`. Default: the
     judge labels the claims. Labels are not used with `all_claims`."""
@@ -252,7 +253,7 @@ class RagChecker(ScorerSpec):
         chunks = _read_chunks(completion)
         if chunks is None:
             raise ValueError(
-                "the output of the model has no `references` (the retrieved texts): its "
+                "the model's output has no `references` (the retrieved chunks): its "
                 'first choice must have them, as a list of `{"content": "…"}`; '
                 f"{self._name_scores(_IN_CHUNKS)} them"
             )
@@ -296,12 +297,12 @@ def _read_text_column(row: Mapping[str, Any], column: str, *, may_be_empty: bool
 
 def _read_completion(case: Case) -> ChatCompletion:
     if case.answer is None:
-        raise ValueError("`rag_checker` needs the answer of a model, but the task has no solver")
+        raise ValueError("`rag_checker` needs a model's answer, but the task has no solver")
     output = SolverTrace.from_json(case.answer.conversation).read_output()
     if isinstance(output, ChatCompletion) and output.get("choices"):
         return output
     raise ValueError(
-        f"`rag_checker` needs a chat completion, but the output of the model is {short(output)}"
+        f"`rag_checker` needs a chat completion, but the model's output is {short(output)}"
     )
 
 

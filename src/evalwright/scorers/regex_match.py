@@ -19,7 +19,6 @@ not a wrong answer. The limit is approximate. This scorer is an evalwright exten
 
 import re
 from asyncio import to_thread
-from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
@@ -29,6 +28,7 @@ from evalwright.ports import Case
 from evalwright.scorers.base import ScorerSpec, render_value, short
 from evalwright.scorers.matching import score_match
 from evalwright.templates import Template
+from evalwright.text.bounded_pattern import compile_pattern
 from evalwright.text.normalize import to_nfc
 from evalwright.types import Score
 
@@ -39,24 +39,8 @@ _LONGEST_S = 30
 def _check_pattern(pattern: Template) -> Template:
     """Refuse an invalid pattern; one with `{{ }}` is checked when it is rendered."""
     if not _JINJA.search(pattern.source):
-        compile_pattern(pattern.source)
+        compile_pattern(to_nfc(pattern.source))
     return pattern
-
-
-@lru_cache(maxsize=256)
-def compile_pattern(pattern: str, *, ignore_case: bool = False) -> Any:
-    """Return the compiled pattern; ValueError if it is invalid."""
-    # Imported here, because only some runs need it.
-    import regex
-
-    try:
-        return regex.compile(to_nfc(pattern), regex.IGNORECASE if ignore_case else 0)
-    except regex.error as error:
-        where = "" if error.pos is None else f" at character {error.pos + 1}"
-        message = f"invalid regular expression {short(pattern)}: {error.msg}{where}"
-    except (RecursionError, MemoryError, OverflowError):
-        message = f"the regular expression {short(pattern)} is too large"
-    raise ValueError(message)
 
 
 class RegexMatch(ScorerSpec):
@@ -82,7 +66,7 @@ class RegexMatch(ScorerSpec):
         """Match the value in a thread, so that a slow pattern does not delay other samples."""
         actual = render_value(self.value, case)
         pattern = self.pattern.render(sample=case.sample.data)
-        compiled = compile_pattern(pattern, ignore_case=self.ignore_case)
+        compiled = compile_pattern(to_nfc(pattern), ignore_case=self.ignore_case)
         is_correct = await to_thread(self._matches, compiled, to_nfc(actual))
         return score_match(
             actual,

@@ -62,7 +62,7 @@ class SemanticSimilarity(ComparisonScorer):
             if not _lacks_embeddings(error):
                 raise
             who = f"`{self.model_key}`" if self.model_key else "the evaluated model"
-            message = f"{who} cannot embed texts: {error}"
+            message = f"{who} cannot embed text: {error}"
             raise ModelError(error.kind, message, hint=_HINT, attempts=error.attempts) from error
         similarity = cosine(*_parse_vectors(completion.output))
         return Score(
@@ -96,6 +96,6 @@ def _parse_vectors(output: Any) -> tuple[list[float], list[float]]:
             if all(isinstance(n, int | float) and not isinstance(n, bool) for n in numbers):
                 return first, second
     raise ValueError(
-        "an embedding model must return `embeddings`, one list of numbers per text, both of the "
+        "an embedding model must return `embeddings`, one list of numbers per string, both of the "
         f"same length, got {short(output)}; {_HINT}"
     )

@@ -6,7 +6,7 @@
         value: "{{ solver_output.output.choices[0].message.content | trim }}"   # optional
 
 Every character counts, including case, spaces and line breaks. Use the `trim` and `lower` filters
-to ignore surrounding white space and case.
+to ignore surrounding whitespace and case.
 """
 
 from typing import Any, ClassVar, Literal

@@ -92,6 +92,15 @@ def provider_connector(
     return connect
 
 
+def prefer_connections(connect: Connector, connections: Mapping[str, Connection]) -> Connector:
+    """Return a connector that uses these connections for their names, and `connect` for others."""
+
+    def connect_either(name: str, snippets: Snippets | None) -> Connection:
+        return connections.get(name) or connect(name, snippets)
+
+    return connect_either
+
+
 def wrap_models(
     connections: Mapping[str, Connection], options: RunOptions, shared: SharedWrapping
 ) -> dict[str, Model]:

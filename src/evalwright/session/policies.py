@@ -19,7 +19,7 @@ from evalwright.session.reports import load_report, stored_report
 from evalwright.spec.documents.models.policy import PolicyDocument
 from evalwright.types import Run
 
-_UNREADABLE = "has a report from another version, which cannot be read; run it again"
+_UNREADABLE = "has a report from a different version, which cannot be read; run it again"
 
 
 def add_policies(

@@ -101,6 +101,9 @@ class Progress(Protocol):
     def on_commit(self, outcomes: Sequence[Outcome]) -> None:
         """Called after these outcomes were stored."""
 
+    def on_done_elsewhere(self) -> None:
+        """Called after another process has stored an outcome of this run."""
+
     def tell(self, text: str) -> None:
         """Show a message to the user."""
 
@@ -123,6 +126,9 @@ class SilentProgress:
         """Nothing to do."""
 
     def on_commit(self, outcomes: Sequence[Outcome]) -> None:
+        """Nothing to do."""
+
+    def on_done_elsewhere(self) -> None:
         """Nothing to do."""
 
     def tell(self, text: str) -> None:

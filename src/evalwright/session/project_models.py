@@ -94,6 +94,7 @@ def project_connector(
                 parameters=options.parameters if name in evaluated else {},
                 environment=resolved.environment,
                 tell=tell,
+                keeps_bodies=True,
             ),
         )
 
@@ -190,7 +191,8 @@ def _connect_inference(
 ) -> Connection:
     if snippets is None:
         raise UsageError(
-            f"the model `{document.key}` is Python code of the project, which is not allowed here"
+            f"the model `{document.key}` runs Python code from the project, "
+            "which is not allowed here"
         )
     if not isinstance(options.environment, Keyless):
         _refuse_unset(document, config.environment)
@@ -246,7 +248,8 @@ def _refuse_unset(document: ModelDocument, values: Mapping[str, Secret | None]) 
     for field, value in values.items():
         if value and (name := _UNSET.fullmatch(value.reveal())):
             raise UsageError(
-                f"the model `{document.key}`: {name[1]}, the variable of `{field}`, is not set",
+                f"the model `{document.key}`: {name[1]}, the environment variable for `{field}`, "
+                "is not set",
                 hint=f"set {name[1]}, or add it to .env or a file for --env",
             )
 

@@ -98,7 +98,7 @@ def stored_report(run: Run) -> ReportBody:
         return msgspec.convert(report, ReportBody)
     except msgspec.ValidationError as error:
         raise UsageError(
-            f"the report of run {run.id} was written by another version, and this one cannot read "
-            f"it: {error}",
+            f"the report of run {run.id} was written by a different version, "
+            f"and this one cannot read it: {error}",
             hint="run it again: stored answers are reused",
         ) from error

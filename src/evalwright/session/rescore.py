@@ -62,8 +62,8 @@ def _refuse_new_models(parent: Run, models: Iterable[str]) -> None:
         if name != NO_MODEL and name not in asked:
             known = ", ".join(f"`{model}`" for model in asked if model) or "none"
             raise UsageError(
-                f"run {parent.id} has no answers of `{name}`, which the project now names; it "
-                f"has answers of {known}",
+                f"run {parent.id} has no answers from `{name}`, which the project now names; it "
+                f"has answers from {known}",
                 hint="`evalwright run` queries it, and scores everything with the current project",
             )
 

@@ -17,7 +17,7 @@ def open_sandbox(options: RunOptions, *, tell: Callable[[str], None]) -> Sandbox
     packages = sandbox_packages(options)
     if options.require_verified and options.in_process_targets:
         raise UsageError(
-            "`--require-verified` and `--in-process-targets` exclude each other",
+            "`--require-verified` and `--in-process-targets` cannot be combined",
             hint="targets that are judged in the program's own process are never verified",
         )
     try:
@@ -29,15 +29,15 @@ def open_sandbox(options: RunOptions, *, tell: Callable[[str], None]) -> Sandbox
     except NoTier as reason:
         if packages:
             raise EvalwrightError(
-                f"`--sandbox-package` needs a sandbox that isolates: {reason}"
+                f"`--sandbox-package` needs a sandbox that isolates programs: {reason}"
             ) from reason
         if options.require_verified:
             raise EvalwrightError(
-                f"`--require-verified` needs a sandbox that isolates: {reason}"
+                f"`--require-verified` needs a sandbox that isolates programs: {reason}"
             ) from reason
         if not options.unsafe_code_exec:
             raise EvalwrightError(
-                f"no sandbox is available that isolates programs: {reason}",
+                f"no sandbox that isolates programs is available: {reason}",
                 hint="`evalwright doctor` shows how to get one; `--unsafe-code-exec` runs "
                 "programs in a plain child process with your permissions: only for code you trust",
             ) from reason

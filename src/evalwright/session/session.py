@@ -6,7 +6,7 @@ in the plan, so there is one driver for all of them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
@@ -38,7 +38,7 @@ from evalwright.plan.manifest import (
 )
 from evalwright.plan.options import RunOptions
 from evalwright.plan.plan import Job, Plan, TaskPlan
-from evalwright.ports import Model, Store
+from evalwright.ports import Membership, Model, Store
 from evalwright.report.build import build_report
 from evalwright.report.headline import make_headline
 from evalwright.report.report import Report
@@ -58,6 +58,7 @@ from evalwright.session.modes import check_modes
 from evalwright.session.progress import Progress, RunningScores, SilentProgress
 from evalwright.session.reports import add_moved
 from evalwright.session.sandboxes import open_sandbox, sandbox_packages
+from evalwright.session.sharing import SharedRun
 from evalwright.session.snippets import open_snippets
 from evalwright.store.scalars import RESUMABLE
 from evalwright.types import NOTHING, Outcome, Row, Run, Usage
@@ -109,6 +110,8 @@ class Session:
         self._reused = 0
         self._seconds = 0.0
         """Time spent running samples."""
+        self._others_run = False
+        """Whether another process still works on the run."""
         self._ignores_runs = options.fresh or (not plan.reuses_outcomes and rescoring is None)
         """Whether nothing is reused from earlier runs."""
 
@@ -153,8 +156,9 @@ class Session:
                 if self._is_finalized
                 else None,
             )
+        status = None if self.stop.is_stopping and self._others_run else report.status
         self.store.update(
-            run.id, status=report.status, manifest=partial(keep_checks, manifest.to_builtins())
+            run.id, status=status, manifest=partial(keep_checks, manifest.to_builtins())
         )
         return outcomes.attach(add_moved(report, run, self.store))
 
@@ -179,8 +183,13 @@ class Session:
         if run is not None:
             run = self._resume(run)
         else:
-            run = self._begin(key, manifest)
-            if not self._ignores_runs and not self.plan.imported:
+            begun = self._describe_run(key, manifest)
+            run = self.store.begin(
+                begun, seen=None if self.options.fresh else {run.id for run in earlier}
+            )
+            if run.id != begun.id:  # another process has begun it meanwhile
+                run = self._resume(run)
+            elif not self._ignores_runs and not self.plan.imported:
                 for change in describe_changes(manifest, earlier):
                     self.progress.tell(change)
         if self.parent or (earlier and not read_manifest(run).fresh):
@@ -284,12 +293,12 @@ class Session:
             if name and other.manifest.get("name") == name and (run is None or other.id != run.id):
                 raise UsageError(
                     f"`--name {name}`: run {other.id} already has this name",
-                    hint="choose another name, or use `--tag KEY=VALUE`, which runs may share",
+                    hint="choose a different name, or use `--tag KEY=VALUE`, which runs may share",
                 )
 
-    def _begin(self, key: str, manifest: Manifest) -> Run:
+    def _describe_run(self, key: str, manifest: Manifest) -> Run:
         now = datetime.now(UTC)
-        run = Run(
+        return Run(
             id=f"{now:%Y%m%d-%H%M%S}-{token_hex(2)}",
             created=now.isoformat(timespec="seconds"),
             updated=now.isoformat(timespec="seconds"),
@@ -298,8 +307,6 @@ class Session:
             parent=self.parent.id if self.parent else None,
             manifest=manifest.to_builtins(),
         )
-        self.store.begin(run)
-        return run
 
     def _resume(self, run: Run) -> Run:
         """Mark the run as running; its earlier report and results are no longer valid."""
@@ -317,8 +324,9 @@ class Session:
         return structs.replace(run, manifest=manifest)
 
     def _run_jobs(self, run_id: str, resources: Resources, shared: SharedWrapping) -> None:
+        membership = self.store.join(run_id)  # first: what others store from now on is new to us
         done = FinishedJobs(self.store.list_jobs(run_id), retry_failed=self.options.retry_failed)
-        self._reused = done.count
+        self._reused = min(done.count, membership.count_earlier())
 
         self.progress.begin(
             self.outline.total,
@@ -330,18 +338,52 @@ class Session:
         failed = self.store.count(run_id)[1] if done.count else 0
         if failed and not self.options.retry_failed:
             self.progress.tell(f"{failed:,} of them failed: `--retry-failed` retries them")
-        drive(
-            partial(self._run_waves, run_id, resources, done),
-            resources,
-            stop=self.stop,
-            progress=self.progress,
-        )
+        with self._share(run_id, membership, done, shared) as shared_run:
+            drive(
+                partial(self._run_waves, run_id, resources, done, shared_run),
+                resources,
+                stop=self.stop,
+                progress=self.progress,
+            )
+            self._others_run = shared_run.has_others()
         memory = resources.memory
         self._reused += memory.reused if isinstance(memory, StoredAnswers) else 0
 
-    async def _run_waves(self, run_id: str, resources: Resources, done: FinishedJobs) -> None:
+    @contextmanager
+    def _share(
+        self,
+        run_id: str,
+        membership: Membership,
+        done: FinishedJobs,
+        shared: SharedWrapping,
+    ) -> Iterator[SharedRun]:
+        def note_done(usage: Usage) -> None:
+            self.progress.on_done_elsewhere()
+            if shared.budget is not None:
+                shared.budget.add(usage)
+
+        shared_run = SharedRun(
+            membership,
+            done,
+            batch=self._workers(),
+            tell=partial(self.progress.tell, f"sharing run {run_id} with another process"),
+            on_done=note_done,
+        )
+        try:
+            yield shared_run
+        finally:
+            shared_run.close()
+
+    async def _run_waves(
+        self, run_id: str, resources: Resources, done: FinishedJobs, shared_run: SharedRun
+    ) -> None:
         self.plan.current_run.run_id = run_id
-        write = partial(self._write, run_id)
+
+        def write(outcomes: Sequence[Outcome]) -> None:
+            self._write(run_id, outcomes)
+            shared_run.note_stored(outcomes)
+
+        await shared_run.wait_until_ready(lambda: self.stop.is_stopping)
         changed: set[str] = set()
         """The tasks with a job in this invocation."""
         waves = self.plan.waves()
@@ -352,13 +394,21 @@ class Session:
                         self._reused -= done.forget(task.name)
                 await self._store_recorded_results(run_id, wave)
                 live = [task for task in wave if not task.recorded]
-                jobs = done.remaining_jobs(chain.from_iterable(task.jobs() for task in live))
-                if len(waves) > 1:  # a later task may read what these make
-                    jobs = _note_tasks(jobs, changed)
-                journal = Journal(write, on_commit=self.progress.on_commit)
-                await run_engine(jobs, resources, journal, workers=self._workers(), stop=self.stop)
+                is_left = True
+                while is_left and not self.stop.is_stopping:
+                    jobs = done.remaining_jobs(chain.from_iterable(task.jobs() for task in live))
+                    jobs = shared_run.hand_out(jobs)
+                    if len(waves) > 1:  # a later task may read what these make
+                        jobs = _note_tasks(jobs, changed)
+                    journal = Journal(write, on_commit=self.progress.on_commit)
+                    await run_engine(
+                        jobs, resources, journal, workers=self._workers(), stop=self.stop
+                    )
+                    is_left = await shared_run.wait_for_others(lambda: self.stop.is_stopping)
             if any(task.finalization for task in wave):
+                await shared_run.wait_for_turn(lambda: self.stop.is_stopping)
                 await self.stop.run_until_interrupt(self._finalize(run_id, wave, resources))
+                shared_run.end_turn()
         finalized = sum(len(task.outline.models) for task in self.plan.tasks if task.finalization)
         self._is_finalized = len(self._results) == finalized
 

@@ -4,7 +4,8 @@ import os
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from evalwright.errors import UsageError
+from evalwright.errors import EvalwrightError, UsageError
+from evalwright.lines import show_path
 from evalwright.plan.earlier_evaluations import find_earlier_evaluation
 from evalwright.plan.options import STATE
 from evalwright.ports import ReplyCache, Store
@@ -33,6 +34,16 @@ def open_store(
     if "://" in name:
         raise UsageError(f"{name}: a store must be a file", hint="give the path of a file")
     return SqliteStore(name, durable=durable, create=create)
+
+
+def find_store_problem(path: str | Path) -> str:
+    """Read a whole store, and return what is wrong with it; empty for a sound one."""
+    try:
+        with closing(SqliteStore(path, create=False)) as store:
+            damage = store.find_damage()
+    except EvalwrightError as error:
+        return f"{error} ({error.hint})" if error.hint else str(error)
+    return f"{show_path(path)}: the database is damaged ({damage})" if damage else ""
 
 
 def make_earlier_finder(name: str | Path | None = None) -> FindEarlier:

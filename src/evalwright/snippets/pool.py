@@ -457,7 +457,11 @@ class _SnippetWorker:
         else:
             if not numbers and len(owed) == 1:
                 guilty = owed
-            several = f"this call or another of {len(guilty)}: " if len(guilty) > 1 else ""
+            several = (
+                f"this call or another of {len(guilty)} concurrent calls: "
+                if len(guilty) > 1
+                else ""
+            )
             for call in guilty:
                 self._fail(call, kind, several + reason)
         rest = [call for call in owed if call not in guilty]

@@ -137,7 +137,7 @@ def _check_texts(texts: Any) -> None:
     listed = texts if isinstance(texts, list) else [texts]
     if not listed or not all(isinstance(text, str) for text in listed):
         raise ValueError(
-            "an embeddings task must have a text or a list of texts as `input`, got "
+            "an embeddings task must have a string or a list of strings as `input`, got "
             f"`{json.dumps(texts)[:_SHOWN]}`"
         )
 

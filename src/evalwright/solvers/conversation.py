@@ -113,6 +113,8 @@ def _read_text(content: Any) -> str:
     return text_of(content)
 
 
+_SUCCESS = 200
+"""Status of a stored reply: a failed request has no completion."""
 _ANSWERS = {"function_call", "custom_task_output_message"}
 
 
@@ -136,7 +138,7 @@ class Conversation:
         self.items: list[dict[str, Any]] = []
         self.raw_outputs: list[Any] = []
         """Usage of the evaluated model."""
-        self.direct_ios: list[dict[str, str]] = []
+        self.direct_ios: list[dict[str, Any]] = []
         self.latency_s = 0.0
         self._usage = Usage(cost=0.0)
         self._completions: list[Completion] = []
@@ -191,7 +193,8 @@ class Conversation:
         self.latency_s += perf_counter() - started
         if completion.bodies is not None:
             sent, came = completion.bodies
-            self.direct_ios.append({"input": sent, "output": came})
+            reply = {"body": came, "status_code": _SUCCESS}
+            self.direct_ios.append({"direct_input": {"body": sent}, "direct_output": reply})
         return completion
 
     def to_json(self) -> dict[str, Any]:

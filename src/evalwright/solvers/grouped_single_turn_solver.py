@@ -60,10 +60,11 @@ class GroupedSolver(SolverSpec):
 
 async def _ask(talk: Conversation, value: Any) -> dict[str, Any]:
     asked, items = build_input(value, talk.case.task)
+    before = len(talk.direct_ios)
     raw = await talk.ask(asked)
     items = [*items, *output_items(raw)]
     talk.items += items
-    return {"items": items, "raw_outputs": [raw], "direct_ios": []}
+    return {"items": items, "raw_outputs": [raw], "direct_ios": talk.direct_ios[before:]}
 
 
 def _render_outputs(outputs: Any, render: Callable[[dict[str, Any]], str]) -> str:

@@ -4,9 +4,9 @@
       type: pass_through_solver
       trace_column: conversation
 
-No model is called. The column contains a trace: an object with `items`, a list of items or chat
-messages, or any of these as a JSON string. Scorers without a `value` judge the last assistant
-message. If the trace is null, the sample fails with the text in the `error` column.
+No model is called. The column contains a trace, which is either an object with the key `items`, or
+a list of items or chat messages. Both can also be JSON strings. Scorers without a `value` judge the
+last assistant message. If the trace is null, the sample fails with the text in the `error` column.
 """
 
 from typing import Any, Literal

@@ -74,7 +74,7 @@ def _build_question(asked: Any, more: dict[str, Any], task: MLTask) -> ModelInpu
         asked = asked["items"]
     if not isinstance(asked, list):
         raise ValueError(  # noqa: TRY004 - data of the wrong shape
-            "`model.predict` takes the items of a trace, a list of messages or a text,"
+            "`model.predict` takes the items of a trace, a list of messages or a string,"
             f" got `{type(asked).__name__}`"
         )
     return build_chat(items_from(asked), more)

@@ -358,7 +358,7 @@ def fit_temperature(
         [low, high] = where loss(T) - loss(fitted T) is at most d·z²/2
 
     The loss is convex in 1/T, so its slope is 0 at most once in this range. A single parameter
-    overfits less than a curve. `groups` identifies answers that belong together, such as a record's
+    overfits less than a curve. `groups` identifies answers that belong together, such as a sample's
     trials. d is the ratio of the slope's variance between groups to its variance between
     independent answers; without groups, it is 1.
     Guo et al. (2017), ICML; Platt (1999), Advances in Large Margin Classifiers, with slope 1/T
@@ -372,6 +372,8 @@ def fit_temperature(
     p, y = check_answers(confidences, correct)
     if not p.size:
         raise ValueError("expected at least 1 answer, got none")
+    if groups is not None and len(groups) != p.size:
+        raise ValueError(f"expected one group per confidence, got {len(groups)} and {p.size}")
     x = _logits(p)
     if not np.any(x):  # all at 50 %, where no temperature moves them
         return Temperature(value=1.0, low=LOWEST, high=HIGHEST)

@@ -14,8 +14,8 @@ class Interval(Struct, frozen=True):
     low: float
     high: float
     method: str
-    """Method: `wilson`, `bca`, `bootstrap-t`, `bootstrap`, `student` or `bound`; in checks of
-    judges also `asymptotic` (kappa of many labels) and `fisher-z` (Spearman)."""
+    """Method: `wilson`, `bca`, `bootstrap-t`, `bootstrap`, `student` or `bound`; in judge checks
+    also `asymptotic` (kappa of many labels) and `fisher-z` (Spearman)."""
 
 
 Bounds = tuple[float | None, float | None]

@@ -27,7 +27,7 @@ _ZERO_WITHIN = 1e-12
 
 
 class PairedDifference(Struct, frozen=True):
-    """Mean of a - b over the tasks, and its confidence interval. None if there are no tasks.
+    """Mean of a - b over the samples, and its confidence interval. None if there are no samples.
 
     The interval is missing if all differences are equal and the range of scores is unknown.
     """
@@ -67,7 +67,7 @@ def paired_difference(
         low, high = bound.low, bound.high
     else:
         low, high = _ends(differences, mean, confidence, resamples=resamples, seed=seed)
-    return _result(mean, max(low, -1.0), min(high, 1.0), n=n)
+    return finish_difference(mean, low, high, n=n, unit=True)
 
 
 def any_paired_difference(
@@ -88,7 +88,7 @@ def any_paired_difference(
     if np.ptp(differences) <= EQUAL_WITHIN * scale:
         return PairedDifference(mean, None, None, significant=False, n=n)
     low, high = _ends(differences, mean, confidence, resamples=resamples, seed=seed)
-    return _result(mean, low, high, n=n)
+    return finish_difference(mean, low, high, n=n, unit=False)
 
 
 def _ends(
@@ -106,7 +106,7 @@ def _ends(
 
 def _differences(left: Floats, right: Floats) -> Floats:
     if left.size != right.size:
-        raise ValueError(f"expected one score per task in both, got {left.size} and {right.size}")
+        raise ValueError(f"expected one score per sample in both, got {left.size} and {right.size}")
     return np.sort(left - right)
 
 
@@ -119,7 +119,12 @@ def _orient(ordered: Floats) -> tuple[float, Floats]:
     return -1.0, mirrored
 
 
-def _result(mean: float, low: float, high: float, *, n: int) -> PairedDifference:
+def finish_difference(
+    mean: float, low: float, high: float, *, n: int, unit: bool
+) -> PairedDifference:
+    """Return a difference with an interval; that of scores in [0, 1] is within [-1, 1]."""
+    if unit:
+        low, high = max(low, -1.0), min(high, 1.0)
     low, high = (0.0 if abs(end) < _ZERO_WITHIN else end for end in (low, high))
     return PairedDifference(mean, low, high, significant=low > 0 or high < 0, n=n)
 
@@ -137,7 +142,7 @@ def win_rates(scores: Mapping[str, Floats | Sequence[float | None]]) -> dict[str
     """
     lengths = {model: len(row) for model, row in scores.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"expected one score per task for every model, got {lengths}")
+        raise ValueError(f"expected one score per sample for every model, got {lengths}")
     if not scores:
         return {}
     table = np.array(list(scores.values()), dtype=np.float64)

@@ -13,23 +13,23 @@ from evalwright.stats.mean import mean_interval
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """Estimate the chance that one of `k` attempts passes, from `c` passes in `n` attempts.
+    """Estimate the chance that at least one of `k` trials passes, from `c` passes in `n` trials.
 
         1 - C(n-c, k) / C(n, k);  1 when n - c < k
 
-    Unbiased, where 1 - (1 - c/n)^k is too low: it draws the k without replacement from the
-    attempts that were made. Integers are divided only once, so no precision is lost.
+    The estimate draws the k trials from the n without replacement, so it is unbiased, whereas
+    1 - (1 - c/n)^k is too low on average. Integers are divided only once, so no precision is lost.
     Chen et al. (2021), Evaluating Large Language Models Trained on Code, eq. 1.
 
     >>> ew.metrics.pass_at_k(n=5, c=3, k=2)
     0.9
     """
     if n < 1:
-        raise ValueError(f"expected at least 1 attempt, got n = `{n}`")
+        raise ValueError(f"expected at least 1 trial, got n = `{n}`")
     if not 0 <= c <= n:
         raise ValueError(f"expected passes from 0 to {n}, got c = `{c}`")
     if not 1 <= k <= n:
-        raise ValueError(f"expected k from 1 to the {n} attempts made, got k = `{k}`")
+        raise ValueError(f"expected k from 1 to the {n} trials, got k = `{k}`")
     ways = math.comb(n, k)
     return (ways - math.comb(n - c, k)) / ways
 

@@ -30,6 +30,10 @@ _COMPRESSED_FROM = 1024
 _LEVEL = 1  # at 2 KiB: 9 µs, and half the size; level 3 saves one part in fifty more
 
 
+class UnreadableBody(StoreError):
+    """Bytes that are not what `pack` returned."""
+
+
 class Body(Struct, frozen=True, omit_defaults=True):
     """All of an outcome that has no column."""
 
@@ -90,8 +94,8 @@ def unpack(packed: bytes, kind: type[T]) -> T:
         if form == b"j":
             return msgspec.convert(json.loads(rest), kind)
     except (msgspec.MsgspecError, ValueError) as error:
-        raise StoreError(f"a stored body cannot be read: {error}") from error
-    raise StoreError(
+        raise UnreadableBody(f"a stored body cannot be read: {error}") from error
+    raise UnreadableBody(
         f"a stored body cannot be read: its format is {form!r}", hint="upgrade evalwright"
     )
 

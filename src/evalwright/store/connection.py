@@ -8,23 +8,31 @@ Does not:  work on a file that several machines share over a network: WAL needs 
 
 `user_version` is the version; `application_id` says that the file is ours. The missing migrations
 run in one transaction, so a file is never between two versions.
+
+Every write first checks that the path still leads to the file that was opened: what is written to
+a file that was removed is lost.
 """
 
 import os
+import shutil
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from evalwright.errors import EvalwrightError, StoreError, Unreadable
 from evalwright.lines import show_path
+from evalwright.store.files import OpenedFiles, beside, new_name, publish, remove
 
-_SPACE = "free some space and run again: finished samples are kept, only the rest is run"
+_SPACE = "free some space and run again: finished samples are kept, and only the rest are run"
 
 
 def result_code(error: BaseException | None) -> int:
@@ -46,19 +54,23 @@ def explain_error(error: sqlite3.Error, path: Path) -> EvalwrightError:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return StoreError(
                 f"{where}: locked by another process",
-                hint="run again when it has finished, or use another `--store`",
+                hint="run again when it has finished, or use a different `--store`",
             )
         case sqlite3.SQLITE_CORRUPT:
-            return StoreError(
-                f"{where}: the database is damaged ({error})",
-                hint=f"`sqlite3 {path.name} .recover` saves what can be saved; "
-                "move the file away to start a new one",
-            )
+            return StoreError(f"{where}: the database is damaged ({error})", hint=damage_hint(path))
         case sqlite3.SQLITE_NOTADB:
             return Unreadable(f"{where}: not a database", hint="is `--store` what you meant?")
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
             return Unreadable(f"{where}: {_permission_problem(path)}")
     return StoreError(f"{where}: {str(error).rstrip('.')}")
+
+
+def damage_hint(path: Path) -> str:
+    """Say what to do about a damaged database."""
+    return (
+        f"`sqlite3 {path.name} .recover` saves what can be saved; move the file away to start a "
+        "new one"
+    )
 
 
 def _permission_problem(path: Path) -> str:
@@ -96,15 +108,25 @@ def check_version(connection: sqlite3.Connection, path: Path, schema: Schema) ->
     version = _read_pragma(connection, "user_version")
     is_ours = _read_pragma(connection, "application_id") == schema.application_id
     if not is_ours and (has_tables or version):
-        raise Unreadable(f"{show_path(path)}: a database, but not a {schema.noun} of evalwright")
+        raise Unreadable(f"{show_path(path)}: a database, but not an evalwright {schema.noun}")
     newest = len(schema.migrations)
     if version > newest:
         raise StoreError(
             f"{show_path(path)}: written by a newer evalwright ({schema.noun} version {version}, "
             f"this one knows {newest})",
-            hint="upgrade evalwright, or use another `--store`",
+            hint="upgrade evalwright, or use a different `--store`",
         )
     return version
+
+
+def require_tables(connection: sqlite3.Connection, path: Path, schema: Schema) -> None:
+    """Refuse a file without tables. Stores are created whole, so this one has lost them."""
+    if check_version(connection, path, schema) == 0:
+        raise StoreError(
+            f"{show_path(path)}: the database has no version: its content was lost, probably with "
+            f"{path.name}-wal",
+            hint=f"restore both files from a backup, or delete {path.name} to start a new store",
+        )
 
 
 def migrate(connection: sqlite3.Connection, path: Path, schema: Schema) -> None:
@@ -142,20 +164,43 @@ _WAL_BYTES = 64 << 20  # what a WAL that grew is cut back to
 _CACHE_KIB = 2 << 10
 
 
+class Access(Struct, frozen=True, kw_only=True):
+    """How a file is opened."""
+
+    wait_s: float
+    durable: bool = False
+    create: bool = True
+    """Whether a file without tables gets them."""
+    read: Literal["", "mode=ro", "immutable=1"] = ""
+    """Parameters of SQLite to open a file that cannot be written; empty for one that can."""
+
+
 class SqliteConnection:
     """A connection whose errors are ours."""
 
-    def __init__(self, path: Path, schema: Schema, *, wait_s: float, durable: bool = False) -> None:
-        self._path = path
+    def __init__(
+        self, path: Path, schema: Schema, access: Access, *, shown: Path | None = None
+    ) -> None:
+        """`shown` is the path in errors, if the opened file is a copy."""
+        self._path = shown or path
         self._lock = Lock()
-        with _explain_errors(path), ExitStack() as cleanup:
+        _refuse_special_file(self._path)
+        with explain_errors(self._path), ExitStack() as cleanup:
             # Statements begin and end transactions themselves; threads are kept apart by the lock.
             self._sqlite = sqlite3.connect(
-                path, timeout=wait_s, isolation_level=None, check_same_thread=False
+                f"{path.absolute().as_uri()}?{access.read}" if access.read else path,
+                timeout=access.wait_s,
+                isolation_level=None,
+                check_same_thread=False,
+                uri=bool(access.read),
             )
             cleanup.callback(self._sqlite.close)
-            _prepare_file(self._sqlite, path, schema, wait_s=wait_s)
-            _set_pragmas(self._sqlite, durable=durable)
+            if access.read:
+                require_tables(self._sqlite, self._path, schema)
+            else:
+                _prepare_file(self._sqlite, path, schema, access)
+                _set_pragmas(self._sqlite, durable=access.durable)
+            self._files = OpenedFiles(path)
             cleanup.pop_all()
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
@@ -169,8 +214,17 @@ class SqliteConnection:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Write: all of it is there afterwards, or nothing."""
-        with self._lock, _explain_errors(self._path), _transaction(self._sqlite):
-            yield self._sqlite
+        with self._lock, explain_errors(self._path):
+            self._refuse_lost_file()
+            with _transaction(self._sqlite):
+                yield self._sqlite
+
+    def _refuse_lost_file(self) -> None:
+        problem = self._files.find_problem()
+        if problem:
+            with suppress(sqlite3.DatabaseError):  # so that a file that was moved has everything
+                self._sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            raise problem
 
     def close(self) -> None:
         """The last connection of all processes folds the WAL into the file."""
@@ -178,8 +232,21 @@ class SqliteConnection:
             self._sqlite.close()
 
 
+def _refuse_special_file(path: Path) -> None:
+    """Raise `Unreadable` for a device or a pipe: SQLite would write a journal beside it."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:  # SQLite says why
+        return
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        kind = "a pipe" if stat.S_ISFIFO(mode) else "a device"
+        hint = "is `--store` what you meant? `memory:` is a store that is not kept"
+        raise Unreadable(f"{show_path(path)}: {kind}, not a file", hint=hint)
+
+
 @contextmanager
-def _explain_errors(path: Path) -> Iterator[None]:
+def explain_errors(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite into ours."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -187,13 +254,15 @@ def _explain_errors(path: Path) -> Iterator[None]:
 
 
 def _prepare_file(
-    connection: sqlite3.Connection, path: Path, schema: Schema, *, wait_s: float
+    connection: sqlite3.Connection, path: Path, schema: Schema, access: Access
 ) -> None:
     """Create or migrate it. To leave another mode for WAL, SQLite does not wait for others."""
-    deadline = time.monotonic() + wait_s
+    deadline = time.monotonic() + access.wait_s
     while True:
         try:
             check_version(connection, path, schema)  # before a file that is not ours is written to
+            if not access.create:
+                require_tables(connection, path, schema)
             connection.execute("PRAGMA journal_mode = WAL").fetchall()
             migrate(connection, path, schema)
         except sqlite3.OperationalError as error:
@@ -202,6 +271,54 @@ def _prepare_file(
             time.sleep(_RETRY_S)
         else:
             return
+
+
+def create_database(path: Path, schema: Schema, access: Access) -> None:
+    """Create a file with its tables, all at once: no process ever sees a part of it."""
+    part = new_name(path)
+    try:
+        with explain_errors(path):
+            connection = sqlite3.connect(part, timeout=access.wait_s, isolation_level=None)
+            with closing(connection):
+                migrate(connection, path, schema)
+                connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        publish(part, path)
+    except OSError as error:
+        problem = (error.strerror or str(error)).lower()
+        raise Unreadable(f"{show_path(path)}: cannot be created: {problem}") from error
+    finally:
+        remove(part)
+
+
+Opener = Callable[[Access], SqliteConnection]
+
+
+def prepare_reading(
+    path: Path, schema: Schema, access: Access, cleanup: ExitStack
+) -> tuple[Opener, Access]:
+    """Return how to open a file that cannot be written, such as one on a read-only medium.
+
+    SQLite reads the log only with an index beside it. If the index cannot be created there, both
+    files are copied to a temporary folder. Without a log, nobody is writing, and SQLite is told so.
+    """
+    log = beside(path, "-wal")
+    if not (log.exists() and log.stat().st_size):
+        access = structs.replace(access, read="immutable=1")
+        return partial(SqliteConnection, path, schema), access
+    opener = partial(SqliteConnection, path, schema)
+    reading = structs.replace(access, read="mode=ro")
+    with suppress(Unreadable):
+        opener(reading).close()
+        return opener, reading
+    folder = Path(cleanup.enter_context(TemporaryDirectory(prefix="evalwright-")))
+    copied = folder / path.name
+    try:
+        for source in (path, log):
+            shutil.copyfile(source, folder / source.name)
+    except OSError as error:
+        problem = (error.strerror or str(error)).lower()
+        raise StoreError(f"{show_path(path)}: cannot be copied to {folder}: {problem}") from error
+    return partial(SqliteConnection, copied, schema, shown=path), reading
 
 
 def _set_pragmas(connection: sqlite3.Connection, *, durable: bool) -> None:

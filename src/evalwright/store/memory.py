@@ -1,6 +1,6 @@
 """`memory:`: everything in dicts, nothing on disk. Gone with the process."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import attrgetter, itemgetter
 from threading import RLock
@@ -9,7 +9,7 @@ from typing import TypeVar
 from msgspec import convert, structs
 
 from evalwright.errors import StoreError
-from evalwright.ports import Manifest
+from evalwright.ports import JobClaim, JobId, Manifest
 from evalwright.store.scalars import (
     RunLabels,
     current_time,
@@ -35,13 +35,21 @@ class MemoryStore:
         self._traces: dict[str, dict[tuple[str, Job], Trace]] = {}
         self._scores: dict[str, dict[tuple[str, Job], Score]] = {}
 
-    def begin(self, run: Run) -> None:
-        """Add a run; its id must be new."""
+    def begin(self, run: Run, *, seen: Collection[str] | None = None) -> Run:
+        """Add a run, whose id must be new; or return one of the same plan that is not in `seen`."""
         with self._lock:
+            for other in self.runs() if seen is not None else []:
+                if other.plan_key == run.plan_key and other.id not in (seen or ()):
+                    return other
             if run.id in self._runs:
                 raise StoreError(f"memory: run `{run.id}` already exists")
             self._runs[run.id] = run
             self._outcomes[run.id] = {}
+            return run
+
+    def join(self, run_id: str) -> "SoleMembership":
+        """Begin to work on a run: no other process can."""
+        return SoleMembership(self.count(run_id)[0])
 
     def update(
         self, run_id: str, *, status: RunStatus | None = None, manifest: Manifest | None = None
@@ -106,12 +114,13 @@ class MemoryStore:
         """The scalars of each outcome, by task, ordinal, trial and model."""
         return map(row_of, self._sort_outcomes(run_id))
 
-    def outcomes(
+    def outcomes(  # noqa: PLR0913 - one keyword per filter
         self,
         run_id: str,
         *,
         task: str | None = None,
         model: str | None = None,
+        sample_id: str | None = None,
         failed: bool | None = None,
         offset: int = 0,
         limit: int | None = None,
@@ -123,6 +132,7 @@ class MemoryStore:
             if failed in {None, outcome.failure is not None}
             and task in {None, outcome.task}
             and model in {None, outcome.model}
+            and sample_id in {None, outcome.sample_id}
         )
         return islice(wanted, offset, None if limit is None else offset + limit)
 
@@ -162,6 +172,46 @@ class MemoryStore:
             self._traces.get(outcome.solve_key, {}).pop((run_id, job), None)
             for key in outcome.score_keys.values():
                 self._scores.get(key, {}).pop((run_id, job), None)
+
+
+class SoleMembership:
+    """The part of a process in a run that no other process can reach."""
+
+    def __init__(self, earlier: int) -> None:
+        self._earlier = earlier
+        self.is_shared = False
+
+    def has_others(self) -> bool:
+        """There are none."""
+        return False
+
+    def count_earlier(self) -> int:
+        """Return how many outcomes the run had."""
+        return self._earlier
+
+    def share(self, jobs: Sequence[JobId]) -> None:
+        """Nothing to do."""
+
+    def is_ready(self) -> bool:
+        """There is nobody to wait for."""
+        return True
+
+    def claim(self, jobs: Sequence[JobId]) -> list[JobClaim]:
+        """Claim jobs, which nobody else has."""
+        return [JobClaim(state="mine") for _ in jobs]
+
+    def others_claim(self) -> bool:
+        """There are no others."""
+        return False
+
+    def renew(self, jobs: Sequence[JobId]) -> None:
+        """Nothing to do."""
+
+    def release(self) -> None:
+        """Nothing to do."""
+
+    def leave(self) -> None:
+        """Nothing to do."""
 
 
 def _newest(under: Mapping[tuple[str, Job], T], task: str) -> T | None:

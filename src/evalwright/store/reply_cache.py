@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evalwright.errors import EvalwrightError, Stopped, Unreadable
-from evalwright.store.connection import Schema, SqliteConnection, result_code
+from evalwright.store.connection import Access, Schema, SqliteConnection, result_code
 
 _WAIT_S = 0.25
 """For another process that writes; ours need far less, and the event loop waits with us."""
@@ -36,7 +36,7 @@ class SqliteReplyCache:
         self._path = Path(path)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = SqliteConnection(self._path, _SCHEMA, wait_s=_OPEN_WAIT_S)
+            self._connection = SqliteConnection(self._path, _SCHEMA, Access(wait_s=_OPEN_WAIT_S))
         except OSError as error:
             raise Unreadable(f"{self._path.parent}: {error.strerror}") from error
         except EvalwrightError as error:

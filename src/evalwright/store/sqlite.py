@@ -12,17 +12,36 @@ The body of an outcome is the truth; its scalars are a copy, for asking.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from msgspec import structs
 
 from evalwright.errors import StoreError, Unreadable
 from evalwright.lines import show_path
 from evalwright.ports import Manifest
-from evalwright.store.bodies import ScoredBody, SolvedBody, pack, pack_body, unpack
-from evalwright.store.connection import SqliteConnection
+from evalwright.store.bodies import (
+    ScoredBody,
+    SolvedBody,
+    UnreadableBody,
+    pack,
+    pack_body,
+    unpack,
+)
+from evalwright.store.connection import (
+    Access,
+    Opener,
+    SqliteConnection,
+    create_database,
+    damage_hint,
+    prepare_reading,
+)
+from evalwright.store.files import check_files
+from evalwright.store.membership import SqliteMembership, drop_claims
 from evalwright.store.scalars import (
     RunLabels,
     current_time,
@@ -45,6 +64,8 @@ from evalwright.store.tables import (
     read_pieces,
 )
 from evalwright.types import Outcome, Row, Run, RunStatus, Score, Trace
+
+T = TypeVar("T")
 
 _WAIT_S = 30.0
 _SWEPT_AT_ONCE = 5000
@@ -90,29 +111,48 @@ class SqliteStore:
         create: bool = True,
     ) -> None:
         self._path = Path(path).absolute()  # so that no name means anything special to SQLite
-        _prepare(self._path, create=create)
+        access = Access(wait_s=wait_s, durable=durable, create=False)
+        _prepare(self._path, access, create=create)
         with ExitStack() as cleanup:
-            self._writer = SqliteConnection(
-                self._path, STORE_SCHEMA, wait_s=wait_s, durable=durable
+            open_: Opener = partial(SqliteConnection, self._path, STORE_SCHEMA)
+            try:
+                self._writer = cleanup.enter_context(closing(open_(access)))
+            except Unreadable:
+                if create:
+                    raise
+                open_, access = prepare_reading(self._path, STORE_SCHEMA, access, cleanup)
+                self._writer = cleanup.enter_context(closing(open_(access)))
+            self._reader = cleanup.enter_context(
+                closing(open_(structs.replace(access, durable=False)))
             )
-            cleanup.callback(self._writer.close)
-            self._reader = SqliteConnection(self._path, STORE_SCHEMA, wait_s=wait_s)
-            cleanup.pop_all()
+            self._close = cleanup.pop_all().close
         self._numbers: dict[str, int] = {}
         self._is_folded = False
         self._unfolded: set[int | None] = set()  # hashes of what we appended since
         self._names = Names(self._reader)
+        self._shared: set[int] = set()  # runs whose jobs are claimed
 
-    def begin(self, run: Run) -> None:
-        """Add a run; its id must be new."""
+    def begin(self, run: Run, *, seen: Collection[str] | None = None) -> Run:
+        """Add a run, whose id must be new; or return one of the same plan that is not in `seen`."""
         manifest = pack(run.manifest)
         with self._writer.transaction() as file:
+            same = file.execute(f"{_RUN} WHERE plan_key = ?", (run.plan_key,)).fetchall()
+            for row in same if seen is not None else []:
+                if (other := _build_run(*row)).id not in (seen or ()):
+                    return other
             if file.execute("SELECT 1 FROM runs WHERE id = ?", (run.id,)).fetchall():
                 raise StoreError(f"{show_path(self._path)}: run `{run.id}` already exists")
             file.execute(
                 "INSERT INTO runs VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
                 (run.id, run.created, run.updated, run.status, run.plan_key, run.parent, manifest),
             )
+        self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")  # even without its log, it is there
+        return run
+
+    def join(self, run_id: str) -> SqliteMembership:
+        """Begin to work on a run, in which other processes may work too."""
+        run = _run_number(self._writer, run_id)
+        return SqliteMembership(self._writer, self._reader, run, on_share=self._shared.add)
 
     def update(
         self, run_id: str, *, status: RunStatus | None = None, manifest: Manifest | None = None
@@ -128,19 +168,23 @@ class SqliteStore:
 
     def runs(self) -> list[Run]:
         """Every run, newest first."""
-        return [_build_run(*row) for row in self._reader.execute(f"{_RUN} ORDER BY number DESC")]
+        rows = self._reader.execute(f"{_RUN} ORDER BY number DESC")
+        with self._explain_damage():
+            return [_build_run(*row) for row in rows]
 
     def find(self, name: str) -> Run:
         """The run that `name` means: an id, the start of only one, a name, a tag, or `latest`."""
         ids = [id_ for (id_,) in self._reader.execute(_IDS)]
         run_id = match_run_id(name, ids, self._read_labels)
-        for row in self._reader.execute(f"{_RUN} WHERE id = ?", (run_id,)):
-            return _build_run(*row)
+        with self._explain_damage():
+            for row in self._reader.execute(f"{_RUN} WHERE id = ?", (run_id,)):
+                return _build_run(*row)
         raise unknown_run_error(run_id)
 
     def _read_labels(self) -> dict[str, RunLabels]:
         rows = self._reader.execute("SELECT id, manifest FROM runs")
-        return {id_: unpack(manifest, RunLabels) for id_, manifest in rows}
+        with self._explain_damage():
+            return {id_: unpack(manifest, RunLabels) for id_, manifest in rows}
 
     def append(self, run_id: str, outcomes: Sequence[Outcome]) -> None:
         """Keep all of them or none; each replaces the earlier outcome of its job."""
@@ -148,7 +192,7 @@ class SqliteStore:
         bodies = [pack_body(outcome) for outcome in newest]  # before anyone has to wait for us
         if not bodies:
             return
-        with self._writer.transaction() as file:
+        with self._explain_damage(), self._writer.transaction() as file:
             run = _run_number(file, run_id)
             numbers = self._number_names(file, newest)
             ((last, folded),) = file.execute(_LAST).fetchall()
@@ -157,6 +201,8 @@ class SqliteStore:
             file.executemany("INSERT INTO bodies VALUES (?, ?)", enumerate(bodies, first))
             scores = list(_score_rows(newest, first, numbers))
             file.executemany("INSERT INTO scores VALUES (?, ?, ?, ?, ?)", scores)
+            if run in self._shared:
+                drop_claims(file, run, [(o.task, o.model, o.ordinal, o.trial) for o in newest])
             self._unfolded.update(hash_key(outcome.solve_key) for outcome in newest)
             self._unfolded.update(row[-1] for row in scores)
         self._numbers = numbers
@@ -178,27 +224,29 @@ class SqliteStore:
     def list_jobs(self, run_id: str) -> Iterator[tuple[str, str, int, int, bool]]:
         """Task, model, ordinal, trial and whether it failed, for each outcome of a run."""
         query = Query(run=_run_number(self._reader, run_id), columns="o.failure_stage IS NOT NULL")
-        return (
-            (task, decode_text(model), ordinal, trial, bool(failed))
+        return self._read(
+            (task, decode_text(model), int(ordinal), int(trial), bool(failed))
             for task, piece in read_pieces(self._reader, query)
             for ordinal, trial, model, failed in piece
         )
 
     def trace(self, solve_key: str, task: str = "") -> Trace | None:
         """The newest trace under a key, of the task if it has one, whatever failed after it."""
-        for packed in self._under(solve_key, task):
-            body = unpack(packed, SolvedBody)
-            if body.solve_key == solve_key and body.trace is not None:
-                return body.trace
+        with self._explain_damage():
+            for packed in self._under(solve_key, task):
+                body = unpack(packed, SolvedBody)
+                if body.solve_key == solve_key and body.trace is not None:
+                    return body.trace
         return None
 
     def score(self, score_key: str, task: str = "") -> Score | None:
         """The newest score under a key, of the task if it has one."""
-        for packed in self._under(score_key, task):
-            body = unpack(packed, ScoredBody)
-            for scorer, score in body.scores.items():
-                if body.score_keys.get(scorer) == score_key:
-                    return score
+        with self._explain_damage():
+            for packed in self._under(score_key, task):
+                body = unpack(packed, ScoredBody)
+                for scorer, score in body.scores.items():
+                    if body.score_keys.get(scorer) == score_key:
+                        return score
         return None
 
     def _under(self, key: str, task: str) -> Iterator[bytes]:
@@ -228,37 +276,46 @@ class SqliteStore:
     def rows(self, run_id: str) -> Iterator[Row]:
         """The scalars of each outcome, by task, ordinal, trial and model."""
         query = Query(run=_run_number(self._reader, run_id), columns=ROW_COLUMNS)
-        return (
+        return self._read(
             build_row(task, self._names, row)
             for task, piece in read_pieces(self._reader, query)
             for row in piece
         )
 
-    def outcomes(
+    def outcomes(  # noqa: PLR0913 - one keyword per filter
         self,
         run_id: str,
         *,
         task: str | None = None,
         model: str | None = None,
+        sample_id: str | None = None,
         failed: bool | None = None,
         offset: int = 0,
         limit: int | None = None,
     ) -> Iterator[Outcome]:
         """The outcomes themselves, in the order of `rows`: all, or a page of some."""
-        wanted = ""
+        wanted, parameters = "", []
         if failed is not None:
-            wanted = f"AND o.failure_stage IS {'NOT' if failed else ''} NULL"
+            wanted += f" AND o.failure_stage IS {'NOT' if failed else ''} NULL"
+        if model is not None:
+            wanted += _OF_MODEL
+            parameters.append(encode_text(model))
+        if sample_id is not None:  # without an index: a scan of the scalars is fast enough
+            wanted += " AND o.sample_id = ?"
+            parameters.append(encode_text(sample_id))
         query = Query(
             run=_run_number(self._reader, run_id),
             columns=OUTCOME_COLUMNS,
             task=None if task is None else encode_text(task),
             join="CROSS JOIN bodies AS b ON b.outcome = o.number",
-            wanted=wanted + (_OF_MODEL if model is not None else ""),
-            parameters=() if model is None else (encode_text(model),),
+            wanted=wanted,
+            parameters=tuple(parameters),
             piece=_BODIES_AT_ONCE,
         )
         pieces = read_pieces(self._reader, query, offset=offset, limit=limit)
-        return (build_outcome(name, self._names, row) for name, piece in pieces for row in piece)
+        return self._read(
+            build_outcome(name, self._names, row) for name, piece in pieces for row in piece
+        )
 
     def count(self, run_id: str) -> tuple[int, int]:
         """How many outcomes a run has, and how many of them failed."""
@@ -280,15 +337,21 @@ class SqliteStore:
             self._sweep(run)
         with self._writer.transaction() as file:
             file.execute("DELETE FROM keys WHERE outcome NOT IN (SELECT number FROM outcomes)")
+            for table in ("owners", "claims"):
+                file.execute(f"DELETE FROM {table} WHERE run NOT IN (SELECT number FROM runs)")  # noqa: S608
         if self._writer.execute("PRAGMA freelist_count") != [(0,)]:
             self._writer.execute("VACUUM")
         self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return max(0, before - self._bytes())
 
+    def find_damage(self) -> str:
+        """Let SQLite check the whole file; return the first problem, empty for a sound file."""
+        ((first,), *_) = self._reader.execute("PRAGMA integrity_check(1)")
+        return "" if first == "ok" else " ".join(str(first).split())
+
     def close(self) -> None:
         """Close the file."""
-        self._reader.close()
-        self._writer.close()
+        self._close()
 
     def _sweep(self, run: int) -> int:
         """Remove outcomes, some at a time: a large WAL is the last thing a full disk needs."""
@@ -300,24 +363,43 @@ class SqliteStore:
             if deleted < _SWEPT_AT_ONCE:
                 return swept
 
+    def _read(self, items: Iterable[T]) -> Iterator[T]:
+        with self._explain_damage():
+            yield from items
+
+    @contextmanager
+    def _explain_damage(self) -> Iterator[None]:
+        """Name the file if what is read from it cannot be what was written."""
+        try:
+            yield
+        except UnreadableBody as error:
+            raise StoreError(f"{show_path(self._path)}: {error}", hint=error.hint) from error
+        except (ValueError, TypeError, AttributeError) as error:
+            raise StoreError(
+                f"{show_path(self._path)}: the database is damaged ({error})",
+                hint=damage_hint(self._path),
+            ) from error
+
     def _bytes(self) -> int:
         files = (self._path, self._path.with_name(f"{self._path.name}-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 
 
-def _prepare(path: Path, *, create: bool) -> None:
-    where = show_path(path)
-    try:
-        if create:
+def _prepare(path: Path, access: Access, *, create: bool) -> None:
+    """Create the store if there is none; refuse what is there if it is no store."""
+    if create:
+        try:
             path.parent.mkdir(parents=True, exist_ok=True)
-        path.stat()
-    except FileNotFoundError as error:
-        if not create:
-            raise Unreadable(f"{where}: no such file") from error
-    except OSError as error:
-        raise Unreadable(f"{where}: {(error.strerror or str(error)).lower()}") from error
-    except ValueError as error:  # a NUL byte
-        raise Unreadable(f"{where}: {error}") from error
+        except OSError as error:
+            problem = (error.strerror or str(error)).lower()
+            raise Unreadable(f"{show_path(path)}: {problem}") from error
+        except ValueError:  # a NUL byte, which is an error below
+            pass
+    if check_files(path):
+        return
+    if not create:
+        raise Unreadable(f"{show_path(path)}: no such file") from FileNotFoundError(path)
+    create_database(path, STORE_SCHEMA, access)
 
 
 def _run_number(file: sqlite3.Connection | SqliteConnection, run_id: str) -> int:

@@ -7,6 +7,8 @@
     bodies     the rest of an outcome, apart: what a report reads is a tenth of the file
     scores     one row per score: its first value, and the hash of its key
     keys       the hashes of keys, sorted, and whose they are; only up to the outcome in `folded`
+    owners     one row per process that works on a run, and
+    claims     the jobs that such processes have taken; see `store/membership.py`
 
 Keys are random, so sorting in each as it comes would write a page of the file for each: 51 µs per
 outcome at a million. Folded in by the ten thousand, in order, they cost 22. Of a key, 64 bits are
@@ -82,7 +84,25 @@ def _create_tables(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-STORE_SCHEMA = Schema("store", application_id=0x45574C54, migrations=(_create_tables,))  # "EWLT"
+def _add_claims(connection: sqlite3.Connection) -> None:
+    connection.execute("""CREATE TABLE owners (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again
+        run INTEGER NOT NULL,
+        place TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL,
+        since INTEGER NOT NULL, -- the newest outcome when it joined
+        beat INTEGER NOT NULL, -- grows while it lives
+        shares INTEGER NOT NULL -- whether it claims each job before it takes it
+    )""")
+    connection.execute("""CREATE TABLE claims (
+        run INTEGER NOT NULL, task TEXT NOT NULL, ordinal INTEGER NOT NULL,
+        trial INTEGER NOT NULL, model TEXT NOT NULL, owner INTEGER NOT NULL,
+        PRIMARY KEY (run, task, ordinal, trial, model)
+    ) WITHOUT ROWID""")
+
+
+STORE_SCHEMA = Schema(  # "EWLT"
+    "store", application_id=0x45574C54, migrations=(_create_tables, _add_claims)
+)
 
 _PRIME = (1 << 64) - 59  # so that every digit of a key counts
 _HALF = 1 << 63
@@ -213,14 +233,23 @@ class Names(dict[int, str]):
 def build_row(task: str, names: Names, row: Sequence[Any]) -> Row:
     """A `Row` of what `ROW_COLUMNS` brought."""
     ordinal, trial, model, sample_id, group, stage, kind, score, correct, *rest = row
-    names_of_row = (task, decode_text(model), decode_text(sample_id))
+    sure, nll, nll_tokens, _, requests, prompt_tokens, completion_tokens, cost, latency_s = rest
+    # Fails if a number is a text, which SQLite allows; adding is the cheapest way to find out.
+    _ = (
+        (score or 0) + (sure or 0) + (nll or 0) + (cost or 0) + latency_s + nll_tokens
+        + requests + prompt_tokens + completion_tokens + ordinal + trial
+    )  # fmt: skip
+    if model.__class__ is not str or sample_id.__class__ is not str:  # rarely
+        model, sample_id = decode_text(model), decode_text(sample_id)
     is_correct = None if correct is None else correct == 1
-    return Row(*names_of_row, ordinal, trial, names[group], stage, kind, score, is_correct, *rest)
+    about = task, model, sample_id, ordinal, trial, names[group], stage, kind
+    return Row(*about, score, is_correct, *rest)
 
 
 def build_outcome(task: str, names: Names, row: Sequence[Any]) -> Outcome:
     """An `Outcome` of what `OUTCOME_COLUMNS` brought."""
     ordinal, trial, model, sample_id, group, packed = row
+    ordinal + trial  # fails if one is a text
     body = unpack(packed, Body)
     return Outcome(
         task=task,

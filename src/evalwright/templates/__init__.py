@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
-from jinja2 import TemplateError, UndefinedError
+from jinja2 import TemplateError, UndefinedError, nodes
 from jinja2.meta import find_undeclared_variables
 
 from evalwright.templates.environment import NATIVE, TEXT, Missing, Text, native, read_literal
@@ -126,7 +126,13 @@ class Template(_Source):
 
     def render(self, /, **variables: Any) -> str:
         """Return the text rendered with these variables; ValueError if that fails."""
-        compiled = self._compiled
+        return self._render(self._compiled, variables)
+
+    def render_values(self, /, **variables: Any) -> str:
+        """Return only what values contribute to the text, with line breaks between them."""
+        return self._render(_compile(self.source, TEXT, values_only=True)[0], variables)
+
+    def _render(self, compiled: "Compiled", variables: dict[str, Any]) -> str:
         try:
             if self._changes_values:
                 variables = copy_values(variables, self.names())
@@ -164,9 +170,16 @@ class Native(_Source):
 
 
 @lru_cache(maxsize=4096)
-def _compile(source: str, environment: Text) -> tuple["Compiled", bool]:
-    """Return the compiled template, and whether it changes lists or dicts."""
+def _compile(
+    source: str, environment: Text, *, values_only: bool = False
+) -> tuple["Compiled", bool]:
+    """Return the compiled template, and whether it changes lists or dicts.
+
+    With `values_only`, each piece of the author's own text becomes a line break.
+    """
     tree = environment.parse(source)
+    for text in tree.find_all(nodes.TemplateData) if values_only else ():
+        text.data = "\n"
     if has_changes := changes_values(tree):
         environment = _MUTABLE[environment]
     compiled = environment.from_string(tree)

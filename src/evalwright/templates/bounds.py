@@ -1,21 +1,27 @@
 """Limits on the cost of a template, counted in advance.
 
-    work      16 Mi units per render: 1 per created character, 8 per item of a list,
-              16 for a step of a loop, 512 for a call
+    work      16 Mi units per render: 1 per byte of created text, 8 per item of a list,
+              16 for a step of a loop, 64 for an object, 512 for a call; comparing and searching
+              cost a sixteenth of the text
     output    1 MiB
     range     10,000 numbers
-    integers  10,000 bits
+    integers  10,000 bits as operands
+    patterns  2 s of CPU per `regex_replace`
 
 Promises:  `{{ "a" * 10**9 }}`, `{{ 9**9**9 }}`, `{{ x|center(10**9) }}`, a string that doubles in
            a loop, a list that contains itself twice, a list that grows while a loop runs over it,
-           nested loops: each ends within a second with a ValueError, without using the memory
-           first.
-Does not:  bound a regular expression: `regex_replace` takes as long as its pattern does.
+           nested loops: each ends within seconds with a ValueError, and takes less than 64 MB.
+Does not:  bound a regular expression outside of the main thread.
 """
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from sys import getsizeof
+from threading import current_thread, main_thread
 from typing import Any
 
 from jinja2.utils import Namespace
@@ -25,6 +31,9 @@ MAX_WORK = 1 << 24
 MAX_RANGE = 10_000
 MAX_BITS = 10_000
 _ITEM, _STEP, _CALL = 8, 16, 512
+OBJECT = 64
+"""The work for an object that is created for each item or piece."""
+_REGEX_S = 2.0
 _MAX_WIDTH = 4
 """Maximum digits of a width or a precision in a format."""
 
@@ -48,7 +57,7 @@ class WorkBudget:
         self.left -= units
         if self.left < 0:
             raise TooExpensive(
-                "the template is too expensive: its loops or texts grow beyond the limit"
+                "the template is too expensive: its loops or strings grow beyond the limit"
             )
 
     def pay_for(self, value: Any) -> Any:
@@ -64,6 +73,20 @@ class WorkBudget:
             return self._count_steps(values)
         return values
 
+    def slice_of(self, value: Any) -> Any:
+        """Spend work for a part of a text or a list, and return it."""
+        size = weight(value, self.left) if isinstance(value, str) else _ITEM * _length(value)
+        self.spend(size)
+        return value
+
+    def text_of(self, value: Any) -> str:
+        """Return a value as text; spend work if it was none."""
+        if isinstance(value, str):
+            return str(value)
+        text = str(value)
+        self.spend(len(text))
+        return text
+
     def _count_steps(self, values: Iterable[Any]) -> Iterator[Any]:
         for value in values:
             self.spend(_STEP)
@@ -73,14 +96,16 @@ class WorkBudget:
 def weight(value: Any, most: int) -> int:
     """Return how many characters and items a value has, or a number above `most`."""
     if isinstance(value, str):
-        return len(value) + 1
+        return _size(value)
     total = 0
     waiting = [value]
     while waiting and total <= most:
         item = waiting.pop()
         total += _ITEM
         if isinstance(item, str | bytes):
-            total += len(item)
+            total += _size(item)
+        elif isinstance(item, int):
+            total += item.bit_length() >> 2  # it has as many digits
         elif isinstance(item, list | tuple | set | frozenset | dict):
             if total + _ITEM * len(item) > most:
                 return total + _ITEM * len(item)
@@ -90,6 +115,55 @@ def weight(value: Any, most: int) -> int:
         elif type(item) is Namespace:  # it prints what is in it
             waiting.append(object.__getattribute__(item, "_Namespace__attrs"))
     return total
+
+
+def _size(text: str | bytes) -> int:
+    """Return the number of bytes in memory."""
+    return len(text) + 1 if isinstance(text, bytes) or text.isascii() else getsizeof(text)
+
+
+def _length(value: Any) -> int:
+    return len(value) if hasattr(value, "__len__") else 0
+
+
+def cost_of_comparing(left: Any, right: Any, budget: WorkBudget) -> int:
+    """Return the work to compare two values."""
+    if isinstance(left, str) or isinstance(right, str):
+        return min(_length(left), _length(right)) >> 4
+    if not hasattr(left, "__len__") or not hasattr(right, "__len__"):
+        return 0
+    return min(weight(left, budget.left), weight(right, budget.left)) >> 2
+
+
+def cost_of_searching(value: Any, container: Any, budget: WorkBudget) -> int:
+    """Return the work to look for a value in a text or a list."""
+    if isinstance(container, str | bytes):
+        return len(container) >> 4
+    if isinstance(container, Mapping | AbstractSet | range) or not hasattr(container, "__len__"):
+        return 0
+    return len(container) * (_ITEM + (weight(value, budget.left) >> 4))
+
+
+@contextmanager
+def limited_pattern() -> Iterator[None]:
+    """Stop a regular expression that takes too much CPU; only the main thread can be stopped."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    is_running = True
+
+    def stop(*_: object) -> None:
+        if is_running:
+            raise TooExpensive(f"a regular expression took more than {_REGEX_S:.0f} s")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, _REGEX_S)
+    try:
+        yield
+    finally:
+        is_running = False
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def bounded_range(*numbers: int) -> range:
@@ -138,6 +212,7 @@ def percent(left: Any, right: Any, budget: WorkBudget) -> Any:
     for match in _CONVERSION.finditer(text):
         for width in match.groups(default=""):
             check_width(width)
+            budget.spend(int(width or 0))
     budget.spend(len(left) + text.count("%") * weight(right, budget.left))
     return left % right
 
@@ -156,6 +231,15 @@ OPERATORS: dict[str, Callable[[Any, Any, WorkBudget], Any]] = {
     "**": _power,
     "%": percent,
 }
+
+
+def check_operands(left: Any, right: Any) -> None:
+    """Raise TooExpensive for integers that are too large to divide and to multiply."""
+    for operand in (left, right):
+        if isinstance(operand, int):
+            _check_bits(operand.bit_length())
+
+
 PLAIN_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "-": operator.sub,
     "/": operator.truediv,
@@ -165,15 +249,21 @@ PLAIN_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 def before_call(function: Any, arguments: tuple[Any, ...], budget: WorkBudget) -> None:
     """Spend work for a call, and for the result of a string method."""
-    budget.spend(_CALL)
+    budget.spend(_CALL + _ITEM * len(arguments))
     function = getattr(function, "__wrapped__", function)
     text = getattr(function, "__self__", None)
     if isinstance(text, str | bytes):
+        budget.spend(len(text) >> 4)
         cost = _METHODS.get(getattr(function, "__name__", ""))
         if cost is not None:
             budget.spend(cost(text, arguments, budget))
-    elif isinstance(text, int) and function.__name__ == "to_bytes" and arguments:
-        budget.spend(abs(arguments[0]))
+    elif isinstance(text, int):
+        budget.spend(_width_cost("", arguments, budget))  # `to_bytes`
+    elif isinstance(text, list | tuple | dict | set | frozenset | range):
+        budget.spend(_ITEM * len(text))
+        budget.spend(sum(cost_of_searching(value, text, budget) for value in arguments))
+    elif text is not None:  # `loop.changed` compares them
+        budget.pay_for(arguments)
 
 
 def before_change(function: Any, arguments: tuple[Any, ...], budget: WorkBudget) -> None:
@@ -211,8 +301,48 @@ def cost_of_joining(separator: Any, values: Iterable[Any], budget: WorkBudget) -
     return sum(weight(value, budget.left) + len(separator) for value in values)
 
 
-def _width_cost(_: Any, arguments: tuple[Any, ...], __: WorkBudget) -> int:
-    return abs(arguments[0]) if arguments and isinstance(arguments[0], int) else 0
+def _width_cost(text: Any, arguments: Sequence[Any], _: WorkBudget) -> int:
+    widths = [abs(number) for number in arguments if isinstance(number, int)]
+    is_wide = any(isinstance(each, str) and not each.isascii() for each in (text, *arguments))
+    return max(widths, default=0) * (4 if is_wide else 1)
+
+
+def pieces_cost(text: Any) -> int:
+    """Return the work for the words or lines of a text: at most one per white space."""
+    if isinstance(text, bytes):
+        return OBJECT * (len(text) // 2 + 1)
+    spaces: int = sum(map(text.count, _SPACES))
+    return OBJECT * (spaces + 1) + len(text)
+
+
+_SPACES = [chr(code) for code in range(0x3001) if chr(code).isspace()]
+
+
+def _split_cost(text: Any, arguments: tuple[Any, ...], _: WorkBudget) -> int:
+    separators = [each for each in arguments if isinstance(each, type(text)) and each]
+    count = sum(int(text.count(each)) for each in separators)
+    return OBJECT * (count + 1) if separators else pieces_cost(text)
+
+
+def _strip_cost(text: Any, arguments: tuple[Any, ...], _: WorkBudget) -> int:
+    return len(text) * sum(map(_length, arguments)) >> 4
+
+
+def _encode_cost(text: Any, arguments: tuple[Any, ...], _: WorkBudget) -> int:
+    return len(text) * (_LONGEST_NAME if _LONG_HANDLERS.intersection(arguments) else 4)
+
+
+_LONG_HANDLERS = {"namereplace", "xmlcharrefreplace", "backslashreplace"}
+_LONGEST_NAME = 90
+
+
+def striptags_cost(text: str) -> int:
+    """Return the work for removing tags: each is a copy of the text."""
+    return len(text) + (text.count("<") * len(text) >> 6)
+
+
+def _striptags_cost(text: Any, _: tuple[Any, ...], __: WorkBudget) -> int:
+    return striptags_cost(text)
 
 
 def _replace_cost(text: Any, arguments: tuple[Any, ...], _: WorkBudget) -> int:
@@ -237,7 +367,15 @@ def _translate_cost(text: Any, arguments: tuple[Any, ...], budget: WorkBudget) -
 
 
 def _format_cost(text: Any, arguments: tuple[Any, ...], budget: WorkBudget) -> int:
-    return len(text) + int(text.count("{")) * weight(arguments, budget.left)
+    fields = int(text.count("{"))
+    widths = sum(int(digits) for digits in _DIGITS.findall(text) if len(digits) <= _MAX_WIDTH)
+    if _NESTED.search(text):
+        widths += fields * 10**_MAX_WIDTH
+    return len(text) + widths + fields * weight(arguments, budget.left)
+
+
+_DIGITS = re.compile(r"\d+")
+_NESTED = re.compile(r":[^{}]*\{")
 
 
 _METHODS: dict[str, Callable[[Any, tuple[Any, ...], WorkBudget], int]] = {
@@ -249,6 +387,14 @@ _METHODS: dict[str, Callable[[Any, tuple[Any, ...], WorkBudget], int]] = {
     "join": _join_cost,
     "expandtabs": _expandtabs_cost,
     "translate": _translate_cost,
+    "split": _split_cost,
+    "rsplit": _split_cost,
+    "splitlines": lambda text, _, __: pieces_cost(text),
+    "strip": _strip_cost,
+    "lstrip": _strip_cost,
+    "rstrip": _strip_cost,
+    "encode": _encode_cost,
+    "striptags": _striptags_cost,
     "format": _format_cost,
     "format_map": _format_cost,
 }

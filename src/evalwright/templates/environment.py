@@ -5,6 +5,7 @@ A template sees plain data and the format's objects. It changes nothing (templat
 charged to the render's `WorkBudget`, which is in its context.
 """
 
+import operator as operator_module
 import warnings
 from ast import literal_eval, parse
 from collections.abc import Callable, Iterable, Mapping
@@ -28,10 +29,14 @@ from evalwright.templates.bounds import (
     WorkBudget,
     before_call,
     bounded_range,
+    check_operands,
     check_width,
+    cost_of_comparing,
+    cost_of_searching,
 )
-from evalwright.templates.filters import STEPS, paid_filters
+from evalwright.templates.filters import BLOCK, STEPS, paid_filters, paid_tests
 
+_MOST_PARTS = 50_000
 _LITERAL_STARTS = frozenset("TFNbBrRuUs")
 """The letters that a literal can begin with: a name, a string prefix, `set()`."""
 
@@ -44,6 +49,8 @@ def read_literal(text: Any) -> Any:
         or (text[0].isalpha() and text[0] not in _LITERAL_STARTS)
     ):
         return text
+    if text[0] in "[({" and sum(map(text.count, ",:[({")) > _MOST_PARTS:
+        raise TooExpensive(f"a literal may have at most {_MOST_PARTS:,} parts")
     try:
         with warnings.catch_warnings():  # of `"\\d"`: it is data, and nobody can mend it
             warnings.simplefilter("ignore")
@@ -117,6 +124,23 @@ class _Paying(CodeGenerator):
         else:  # the target of an assignment
             super().visit_Tuple(node, frame)
 
+    def visit_Getitem(self, node: nodes.Getitem, frame: Frame) -> None:  # noqa: N802
+        if not isinstance(node.arg, nodes.Slice):
+            super().visit_Getitem(node, frame)
+            return
+        self.write("context.budget.slice_of(")
+        super().visit_Getitem(node, frame)
+        self.write(")")
+
+    def visit_Compare(self, node: nodes.Compare, frame: Frame) -> None:  # noqa: N802
+        self.write("environment.compare(context, ")
+        self.visit(node.expr, frame)
+        for operand in node.ops:
+            self.write(f", ({operand.op!r}, lambda: ")
+            self.visit(operand.expr, frame)
+            self.write(")")
+        self.write(")")
+
     def visit_Getattr(self, node: nodes.Getattr, frame: Frame) -> None:  # noqa: N802
         if not getattr(node, "called", False):
             super().visit_Getattr(node, frame)
@@ -129,6 +153,14 @@ class _Paying(CodeGenerator):
         self.write("context.budget.pay_for(")
         visit(node, frame)
         self.write(")")
+
+
+class _PayingText(_Paying):
+    """The same, for templates that become text."""
+
+    def _output_child_pre(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
+        del node, frame, finalize
+        self.write("context.budget.text_of(")
 
 
 class _PayingNative(_Paying, NativeCodeGenerator):
@@ -146,7 +178,7 @@ class _Formatter(SandboxedFormatter):
 def refuse_change(method: str) -> str:
     """Say that a method of a trace is not for templates, and what to write instead."""
     return (
-        f"`{method}` changes a trace, and a template may not: copy what it needs first, as in "
+        f"`{method}` changes a trace, which a template cannot do: copy what it needs first, as in "
         "`{% set items = trace.items | list %}`, or use a `python` solver"
     )
 
@@ -154,7 +186,7 @@ def refuse_change(method: str) -> str:
 class Text(ImmutableSandboxedEnvironment):
     """For prompts: a template becomes text."""
 
-    code_generator_class = _Paying
+    code_generator_class: type[CodeGenerator] = _PayingText
     context_class = PaidContext
     intercepted_binops = frozenset({*OPERATORS, *PLAIN_OPERATORS})
 
@@ -164,6 +196,8 @@ class Text(ImmutableSandboxedEnvironment):
         )
         self.filters.clear()
         self.filters.update(paid_filters())
+        self.tests.clear()
+        self.tests.update(paid_tests())
         self.globals.clear()
         self.globals.update(
             range=bounded_range, dict=dict, cycler=Cycler, joiner=Joiner, namespace=Namespace
@@ -213,9 +247,25 @@ class Text(ImmutableSandboxedEnvironment):
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """Compute `left operator right`, within the budget."""
+        check_operands(left, right)
         if operator in PLAIN_OPERATORS:
             return PLAIN_OPERATORS[operator](left, right)
         return OPERATORS[operator](left, right, context.budget)
+
+    def compare(self, context: Any, left: Any, *operands: tuple[str, Callable[[], Any]]) -> Any:
+        """Compare like Python: `a < b < c` evaluates `c` only if `a < b`."""
+        budget: WorkBudget = context.budget
+        result: Any = True
+        for operator, evaluate in operands:
+            right = evaluate()
+            searches = operator in {"in", "notin"}
+            cost = cost_of_searching if searches else cost_of_comparing
+            budget.spend(cost(left, right, budget))
+            result = _COMPARISONS[operator](left, right)
+            if not result:
+                break
+            left = right
+        return result
 
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call a function for a template, within the budget."""
@@ -262,11 +312,36 @@ class Text(ImmutableSandboxedEnvironment):
         for call in source.find_all(nodes.Call):
             if isinstance(call.node, nodes.Getattr):
                 vars(call.node)["called"] = True
+        for block in source.find_all((nodes.AssignBlock, nodes.FilterBlock)):
+            self._pay_for_block(block)
         for loop in list(source.find_all(nodes.For)):
             loop.iter = nodes.Filter(
                 loop.iter, STEPS, [], [], None, None, lineno=loop.lineno, environment=self
             )
         return super()._generate(source, *arguments, **named)
+
+    def _pay_for_block(self, block: Any) -> None:
+        """Put a filter around the text of a block, inside of its own filters."""
+        text = nodes.Filter(None, BLOCK, [], [], None, None, lineno=block.lineno, environment=self)
+        inner = block.filter
+        if inner is None:
+            block.filter = text
+            return
+        while inner.node is not None:
+            inner = inner.node
+        inner.node = text
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "eq": operator_module.eq,
+    "ne": operator_module.ne,
+    "gt": operator_module.gt,
+    "gteq": operator_module.ge,
+    "lt": operator_module.lt,
+    "lteq": operator_module.le,
+    "in": lambda left, right: left in right,
+    "notin": lambda left, right: left not in right,
+}
 
 
 class NativeValues(Text):

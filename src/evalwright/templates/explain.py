@@ -104,7 +104,7 @@ _TOKENS = {
     "begin of print statement": "{{",
     "begin of statement block": "{%",
     "name": "a name",
-    "string": "a text",
+    "string": "a string",
 }
 _PYTHON_OPERATORS = {"&": "`and`", "!": "`not`", "?": "`one if condition else other`"}
 

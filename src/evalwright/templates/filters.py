@@ -8,15 +8,23 @@ from zlib import crc32
 
 from jinja2 import Undefined
 from jinja2.filters import FILTERS
+from jinja2.tests import TESTS
 from jinja2.utils import _PassArg, pass_context
 
 from evalwright.templates.bounds import (
     MAX_RANGE,
+    OBJECT,
     TooExpensive,
     WorkBudget,
+    check_operands,
+    cost_of_comparing,
     cost_of_joining,
     cost_of_replacing,
+    cost_of_searching,
+    limited_pattern,
     percent,
+    pieces_cost,
+    striptags_cost,
     weight,
 )
 
@@ -25,7 +33,9 @@ _MOST_DIGITS = 100
 _EXPANDED = 32
 
 
-def _fromjson(_: WorkBudget, value: Any) -> Any:
+def _fromjson(budget: WorkBudget, value: Any) -> Any:
+    if isinstance(value, str):
+        budget.spend(len(value) + OBJECT // 2 * sum(map(value.count, ",:[{")))
     try:
         return json.loads(value)
     except ValueError as error:
@@ -53,7 +63,8 @@ def _as_json(value: Any) -> Any:
     raise TypeError(f"`tojson` has no JSON for `{type(value).__name__}`")
 
 
-def _json_escape(_: WorkBudget, value: Any) -> str:
+def _json_escape(budget: WorkBudget, value: Any) -> str:
+    budget.spend(3 * weight(str(value), budget.left))
     return json.dumps(str(value), ensure_ascii=False)[1:-1]
 
 
@@ -88,7 +99,8 @@ def _regex_replace(  # noqa: PLR0913, PLR0917 - the format's own signature
 
     flags = (re.MULTILINE if multiline else 0) | (re.IGNORECASE if ignorecase else 0)
     try:
-        return re.sub(pattern, replace, str(value), count=count, flags=flags)
+        with limited_pattern():
+            return re.sub(pattern, replace, str(value), count=count, flags=flags)
     except re.error as error:
         raise ValueError(f"`regex_replace`: {error}") from error
 
@@ -97,8 +109,9 @@ def _format(budget: WorkBudget, value: Any, *arguments: Any, **named: Any) -> An
     return percent(str(value), named or arguments, budget)
 
 
-def _random(_: WorkBudget, value: Any) -> Any:
+def _random(budget: WorkBudget, value: Any) -> Any:
     """Always choose the same item of a list: a prompt must not change between runs."""
+    budget.pay_for(value)
     values = list(value)
     if not values:
         raise ValueError("`random` expected a non-empty list")
@@ -106,8 +119,17 @@ def _random(_: WorkBudget, value: Any) -> Any:
 
 
 def _center(budget: WorkBudget, value: Any, width: int = 80) -> str:
-    budget.spend(width)
-    return str(value).center(width)
+    text = str(value)
+    budget.spend(abs(width) * (1 if text.isascii() else 4))
+    return text.center(width)
+
+
+def _wordcount(_: WorkBudget, value: Any) -> int:
+    return sum(1 for _ in _WORD.finditer(str(value)))
+
+
+_WORD = re.compile(r"\w+")
+_LONG_WORD = re.compile(r"\S+")
 
 
 def _check(number: Any, most: int, what: str) -> None:
@@ -126,13 +148,83 @@ def _before_replace(budget: WorkBudget, value: Any, old: Any, new: Any, *_: Any)
 
 
 def _before_number(most: int, what: str) -> Callable[..., None]:
-    def before(_: WorkBudget, __: Any, number: Any = 0, *___: Any, **____: Any) -> None:
-        _check(number, most, what)
+    def before(budget: WorkBudget, value: Any, *arguments: Any, **named: Any) -> None:
+        for number in (*arguments, *named.values()):
+            _check(number, most, what)
+        _before_objects(budget, value)
 
     return before
 
 
-def _before_join(budget: WorkBudget, value: Any, d: Any = "", *_: Any, **__: Any) -> None:
+def _before_objects(budget: WorkBudget, value: Any, *_: Any, **__: Any) -> None:
+    if hasattr(value, "__len__"):  # an object per item
+        budget.spend(OBJECT * len(value))
+
+
+def _before_items(budget: WorkBudget, value: Any, *_: Any, **__: Any) -> None:
+    if isinstance(value, str):  # each character is an object
+        budget.spend(OBJECT * len(value))
+
+
+def _before_attribute(budget: WorkBudget, value: Any, *arguments: Any, **named: Any) -> None:
+    _before_items(budget, value)
+    if hasattr(value, "__len__"):
+        texts = [text for text in (*arguments, *named.values()) if isinstance(text, str)]
+        parts = sum(text.count(".") + text.count(",") for text in texts)
+        budget.spend(len(value) * parts * OBJECT)
+
+
+def _before_groupby(budget: WorkBudget, value: Any, *arguments: Any, **named: Any) -> None:
+    _before_attribute(budget, value, *arguments, **named)
+    _before_objects(budget, value)
+
+
+def _before_words(budget: WorkBudget, value: Any, *_: Any, **__: Any) -> None:
+    budget.spend(OBJECT // 2 * len(str(value)))
+
+
+def _before_pprint(budget: WorkBudget, value: Any, *_: Any, **__: Any) -> None:
+    budget.spend(OBJECT * weight(value, budget.left))
+
+
+def _before_escape(budget: WorkBudget, value: Any, *_: Any, **__: Any) -> None:
+    if isinstance(value, str):
+        budget.spend(len(value) + 4 * sum(map(value.count, "&<>'\"")))
+
+
+def _before_striptags(budget: WorkBudget, value: Any, *_: Any, **__: Any) -> None:
+    budget.spend(striptags_cost(str(value)))
+
+
+def _before_wordwrap(
+    budget: WorkBudget, value: Any, width: int = 79, *arguments: Any, **named: Any
+) -> None:
+    text = str(value)
+    lines = 2 * len(text) // max(width, 1) + text.count("\n") + 1
+    longest = _longest_word(text)
+    breaks = max((len(each) for each in (*arguments, *named.values()) if _is_text(each)), default=1)
+    budget.spend(OBJECT // 2 * len(text) + longest * longest // max(width, 1) + lines * breaks)
+
+
+def _before_urlize(budget: WorkBudget, value: Any, *arguments: Any, **named: Any) -> None:
+    text = str(value)
+    added = sum(weight(each, budget.left) for each in (*arguments, *named.values()))
+    longest = _longest_word(text)
+    budget.spend(2 * OBJECT * len(text) + longest * longest + pieces_cost(text) * (added + 1))
+
+
+def _longest_word(text: str) -> int:
+    return max((match.end() - match.start() for match in _LONG_WORD.finditer(text)), default=0)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _before_join(
+    budget: WorkBudget, value: Any, d: Any = "", *arguments: Any, **named: Any
+) -> None:
+    _before_attribute(budget, value, *arguments, **named)
     budget.spend(cost_of_joining(str(d), value, budget))
 
 
@@ -152,6 +244,7 @@ OWN: dict[str, Callable[..., Any]] = {
     "format": _format,
     "random": _random,
     "center": _center,
+    "wordcount": _wordcount,
 }
 _BEFORE: dict[str, Callable[..., None]] = {
     "indent": _before_indent,
@@ -159,9 +252,34 @@ _BEFORE: dict[str, Callable[..., None]] = {
     "batch": _before_number(MAX_RANGE, "a number of parts"),
     "slice": _before_number(MAX_RANGE, "a number of parts"),
     "round": _before_number(_MOST_DIGITS, "a precision"),
+    "groupby": _before_groupby,
+    "map": _before_attribute,
+    "sort": _before_attribute,
+    "unique": _before_attribute,
+    "min": _before_attribute,
+    "max": _before_attribute,
+    "selectattr": _before_attribute,
+    "rejectattr": _before_attribute,
+    "list": _before_items,
+    "select": _before_items,
+    "reject": _before_items,
+    "zip": _before_objects,
+    "items": _before_objects,
+    "dictsort": _before_objects,
+    "title": _before_words,
+    "pprint": _before_pprint,
+    "e": _before_escape,
+    "escape": _before_escape,
+    "forceescape": _before_escape,
+    "xmlattr": _before_pprint,
+    "striptags": _before_striptags,
+    "wordwrap": _before_wordwrap,
+    "urlize": _before_urlize,
     "join": _before_join,
     "sum": _before_sum,
 }
+BLOCK = " block"
+"""The filter around the text of a block: `{% set x %}…{% endset %}`."""
 STEPS = " steps"
 """The filter around the iterable of a loop. Templates cannot use its name."""
 
@@ -174,12 +292,43 @@ def paid_filters() -> dict[str, Callable[..., Any]]:
     }
     filters |= {name: _paid(name, function, _budget) for name, function in OWN.items()}
     filters[STEPS] = _steps
+    filters[BLOCK] = _block
     return filters
 
 
 @pass_context
 def _steps(context: Any, value: Any) -> Any:
     return context.budget.steps(value)
+
+
+@pass_context
+def _block(context: Any, value: Any) -> Any:
+    return context.budget.pay_for(value)
+
+
+def paid_tests() -> dict[str, Callable[..., Any]]:
+    """Return every test by name; those that compare or print values cost work."""
+    tests: dict[str, Any] = TESTS
+    return {name: _paid_test(name, function) for name, function in tests.items()}
+
+
+def _paid_test(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    if _PassArg.from_obj(function) is not None:  # looks up a name, and compares nothing
+        return function
+
+    def call(context: Any, value: Any, *arguments: Any) -> Any:
+        budget: WorkBudget = context.budget
+        if name == "in":
+            budget.spend(sum(cost_of_searching(value, each, budget) for each in arguments))
+        elif name in {"upper", "lower"}:
+            budget.pay_for(value)
+        else:
+            check_operands(value, arguments[0] if arguments else None)
+            budget.spend(sum(cost_of_comparing(value, each, budget) for each in arguments))
+        return function(value, *arguments)
+
+    call.__name__ = name
+    return pass_context(call)
 
 
 def _budget(context: Any) -> tuple[Any, ...]:

@@ -20,7 +20,7 @@ from jinja2.utils import pass_context
 
 from evalwright.templates.bounds import WorkBudget, before_change
 from evalwright.templates.environment import MUTATORS, Missing, NativeValues, Text, refuse_change
-from evalwright.templates.filters import STEPS
+from evalwright.templates.filters import BLOCK, STEPS
 
 _PAID = " paid"
 """The filter that weighs a value again. No template can write its name."""
@@ -45,7 +45,7 @@ class MutableText(Text):
 
     def __init__(self) -> None:
         super().__init__()
-        for name in set(self.filters) - {STEPS}:
+        for name in set(self.filters) - {STEPS, BLOCK}:
             self.filters[name] = _pay_arguments(self.filters[name])
         self.filters[_PAID] = _pay
 

@@ -22,9 +22,9 @@ from evalwright.types import TaskSpec
 
 
 def render(task: TaskSpec | Mapping[str, Any]) -> str:
-    r"""Return a task's prompt as the model receives it, with few-shot examples first.
+    r"""Return a record's prompt as the model receives it, with few-shot examples first.
 
-    The task is a `TaskSpec` or a plain record that follows the specification.
+    `task` is a `TaskSpec` or a dict that follows the specification of records.
 
     >>> shot = {"prompt": "2 + 2 =", "completion": "4"}
     >>> ew.render({"prompt": "17 + 24 =", "few_shot_examples": [shot]})
@@ -34,6 +34,8 @@ def render(task: TaskSpec | Mapping[str, Any]) -> str:
         parts = [f"{shot.prompt} {shot.completion}" for shot in task.few_shot_examples]
         parts.append(task.prompt)
     else:
+        if "prompt" not in task:
+            raise ValueError("expected a record with a `prompt`, got none: `prompt` is missing")
         shots = task.get("few_shot_examples", ())
         parts = [*(f"{shot['prompt']} {shot['completion']}" for shot in shots), task["prompt"]]
     return "\n\n".join(parts)

@@ -204,11 +204,11 @@ def test_a_text_is_weighed_whole_however_long_it_is() -> None:
     ("request_", "kind", "said"),
     [
         pytest.param(
-            asks("x " * 400), "context", "431 tokens, but the context only 256", id="long"
+            asks("x " * 400), "context", "431 tokens, but the context has only 256", id="long"
         ),
         pytest.param(asks("x " * 400, given=("A",)), "context", "431 tokens", id="long and given"),
         pytest.param(asks("x", given=("y " * 400,)), "context", "the context is full", id="full"),
-        pytest.param(asks("x", given=("",)), "bad_request", "an empty text", id="empty"),
+        pytest.param(asks("x", given=("",)), "bad_request", "an empty string", id="empty"),
         pytest.param(asks("\ud800"), "bad_request", "not valid Unicode", id="half a character"),
         pytest.param(
             asks("x", input={"grammar": "root ::= <<"}), "bad_request", "grammar", id="grammar"
@@ -217,7 +217,7 @@ def test_a_text_is_weighed_whole_however_long_it_is() -> None:
         pytest.param(
             Request(sample=SAMPLE, task="embeddings", input="x"),
             "unsupported",
-            "has no embeddings",
+            "does not support embeddings",
             id="embeddings",
         ),
         pytest.param(

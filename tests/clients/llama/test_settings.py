@@ -50,7 +50,7 @@ def test_what_is_not_known_here_is_sent_as_it_is() -> None:
         ({"grammar": 7}, "grammar"),
         ({"json_schema": "{"}, "json_schema"),
         ({"n": 2}, "every trial is a separate request"),
-        ({"model": "x"}, "it is set by the model's name"),
+        ({"model": "x"}, "it is taken from the model name"),
         ({"id_slot": 1}, "slots are assigned automatically"),
         ({"stream": True}, "streaming is not supported"),
     ],

@@ -45,7 +45,7 @@ def test_without_claims_nobody_is_asked() -> None:
         (linked(["القاهرة"]), "must have the claims 1 to 2, each once"),
         (linked(["Cairo"], []), "a quote of claim 1 is not in the answer: 'Cairo'"),
         (linked([" "], []), "a quote of claim 1 is not in the answer"),
-        (linked("القاهرة", []), "the `quotes` of claim 1 must be a list of texts"),  # type: ignore[arg-type]
+        (linked("القاهرة", []), "the `quotes` of claim 1 must be a list of strings"),  # type: ignore[arg-type]
         ('{"links": [1, 2]}', "must have the claims 1 to 2"),
     ],
 )

@@ -278,3 +278,15 @@ def test_an_empty_answer_is_kept_like_any_other() -> None:
         "",
         "",
     ]
+
+
+@pytest.mark.parametrize("body", ["<html>busy</html>", "busy", "", '{"half": '])
+def test_a_body_that_is_not_json_is_an_answer_but_is_not_kept(body: str) -> None:
+    inner = Says(Completion(text="busy", bodies=("{}", body)), answer("4"))
+    model = cached(inner, MemoryReplyCache())
+
+    assert [found.text for found in ask(model, question(), question(), question())] == [
+        "busy",
+        "4",
+        "4",
+    ]

@@ -1,5 +1,6 @@
 import csv
 import json
+from functools import partial
 from io import BytesIO, StringIO
 from typing import Any
 
@@ -69,7 +70,8 @@ def test_what_is_not_known_is_an_empty_cell() -> None:
         pytest.param("one\r\ntwo\r", id="carriage returns"),
         pytest.param('a "quote", and a comma', id="quotes and commas"),
         pytest.param("数 👩‍👩‍👧 naïve", id="unicode"),
-        pytest.param("=1+1", id="a formula stays what was said"),
+        pytest.param("-12.5", id="a negative number"),
+        pytest.param("1+1=2", id="a formula after its start"),
         pytest.param("a\x00b\x1b[31m", id="control characters"),
     ],
 )
@@ -77,6 +79,17 @@ def test_text_comes_back_as_it_was(said: str) -> None:
     (row,) = rows(written(write_csv, [completed(output=said)]))
 
     assert row["output"] == said
+
+
+@pytest.mark.parametrize(
+    "said", ["=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "\r=1", "=1\n2", "-1+A1", "-1\n", "+"]
+)
+def test_a_spreadsheet_runs_no_text_as_a_formula(said: str) -> None:
+    (row,) = rows(written(write_csv, [completed(output=said)]))
+    (kept,) = rows(written(partial(write_csv, keep_formulas=True), [completed(output=said)]))
+
+    assert row["output"] == f"'{said}"
+    assert kept["output"] == said
 
 
 def test_rows_end_as_rfc_4180_says() -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalwright.scorers.judging.shown_text import ShownText
 from evalwright.scorers.judging.verdict_values import (
     FreeLabelReader,
     LabelReader,
@@ -52,7 +53,7 @@ REPLIES = st.one_of(st.text(), st.lists(PIECES, max_size=12).map(" ".join))
 @given(REPLIES, st.lists(REPLIES, max_size=2))
 def test_a_label_comes_only_of_words_that_were_said(reply: str, shown: list[str]) -> None:
     try:
-        found = read_verdict(reply, LABELS, shown=shown)
+        found = read_verdict(reply, LABELS, shown=ShownText(shown))
     except NoVerdict:
         return
     assert fold_label(found.value) in fold_label(reply)
@@ -86,7 +87,7 @@ def test_what_a_schema_gives_is_read_whatever_the_reasons_say(
         {"reasoning": reasoning, "prediction": label, "confidence": confidence}, ensure_ascii=False
     )
 
-    found = read_verdict(reply, LABELS, shown=[reply, reasoning])
+    found = read_verdict(reply, LABELS, shown=ShownText([reply, reasoning]))
 
     assert found.value == label
     assert found.fields["reasoning"] == reasoning
@@ -118,6 +119,6 @@ def test_a_long_reply_is_refused_in_a_moment(reply: str) -> None:
     start = time.process_time()
 
     with pytest.raises(NoVerdict):
-        read_verdict(reply, LABELS, shown=[reply])
+        read_verdict(reply, LABELS, shown=ShownText([reply]))
 
     assert time.process_time() - start < 2

@@ -105,6 +105,7 @@ def test_the_reply_the_reasons_and_how_it_was_asked_are_stored(
         "reasoning": "Because.",
         "confidence": 0.5,
         "raw_reply": text,
+        "verdict_rule": "json",
         "structured": True,
         "judge": "judge",
     }

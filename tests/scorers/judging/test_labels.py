@@ -1,7 +1,7 @@
 import pytest
 from tests.scorers.judging.judges import LABELER, read
 
-from evalwright.scorers.judging.verdict_values import LabelReader, fold_bare_label, fold_label
+from evalwright.scorers.judging.verdict_values import LabelReader, bare_label, fold_label
 from evalwright.scorers.judging.verdicts import NoVerdict
 
 
@@ -43,13 +43,13 @@ def test_a_reply_is_not_a_free_label(reply: str, why: str) -> None:
     assert why in str(caught.value)
 
 
-@pytest.mark.parametrize("label", ["*ok*", "OK.", ' "ok" ', "ok", "ok！"])  # noqa: RUF001 - Chinese
+@pytest.mark.parametrize("label", ["*ok*", "ok.", ' "ok" ', "ok", "ok！"])  # noqa: RUF001 - Chinese
 def test_labels_are_compared_without_their_marks(label: str) -> None:
-    assert fold_bare_label(label) == "ok"
+    assert bare_label(label) == "ok"
 
 
 def test_a_label_of_nothing_but_marks_stays() -> None:
-    assert fold_bare_label("**") == "**"
+    assert bare_label("**") == "**"
 
 
 @pytest.mark.parametrize("label", ["N\u2019est  PAS", "\u200fn'est pas", "n'est\npas", "N'EST pas"])

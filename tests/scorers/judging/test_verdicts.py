@@ -199,7 +199,7 @@ NONE: list[Any] = [
     ),
     ("an object and the last line", CLASSIFIER, '{"label": "correct"}\nincorrect', "two verdicts"),
     ("a named line and an object", CLASSIFIER, 'Label: correct\n{"label": "incorrect"}', "two "),
-    ("a key twice", CLASSIFIER, '{"label": "correct", "label": "incorrect"}', "key twice"),
+    ("a key twice", CLASSIFIER, '{"label": "correct", "label": "incorrect"}', "duplicate key"),
     ("half an object", CLASSIFIER, '{"prediction": "correct", "reasoning": "bec', "incomplete"),
     (
         "half an object with a whole one in it",
@@ -221,7 +221,12 @@ NONE: list[Any] = [
         '{"prediction": "It is correct."}',
         "not one of",
     ),
-    ("thinking without end", CLASSIFIER, "<think>Well, correct", "its thinking has no end"),
+    (
+        "thinking without end",
+        CLASSIFIER,
+        "<think>Well, correct",
+        "its thinking block is not closed",
+    ),
     ("an end of thinking in quotes", CLASSIFIER, 'It says "</think>correct"', "expected one"),
     ("a label and another mark", CODES, "C--", "expected one of"),
     ("a hundred thousand braces", CLASSIFIER, "}{" * 50_000, "has no `prediction`"),
@@ -304,7 +309,7 @@ def test_anything_else_is_a_failure_that_quotes_the_reply(
         verdict(fields, reply)
 
     message = str(caught.value)
-    assert message.startswith("the judge gave no verdict: ")
+    assert message.startswith(f"the judge gave no verdict (rule `{caught.value.rule}`): ")
     assert why in message
     assert reply.strip()[:400] in message
     assert len(message) < 700

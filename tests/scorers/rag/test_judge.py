@@ -84,7 +84,7 @@ def test_a_reply_is_read_whatever_stands_around_it(reply: str) -> None:
         ),
         pytest.param("[" * 100_000, "more than 2,000 brackets", id="brackets without end"),
         pytest.param("{" * 100_000, "more than 2,000 brackets", id="braces without end"),
-        pytest.param("<think>Let me see", "thinking has no end", id="only thoughts"),
+        pytest.param("<think>Let me see", "thinking block is not closed", id="only thoughts"),
     ],
 )
 def test_what_is_no_list_of_verdicts_is_none_and_the_judge_is_quoted(reply: str, why: str) -> None:

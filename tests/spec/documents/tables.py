@@ -287,6 +287,7 @@ def _scorer(kind: type[BaseModel], least: Fields, more: Fields, words: Words) ->
 
 COMPUTE = {"compute_scores_snippet": "def compute_scores(sample): ..."}
 ASKING = {"model_key": "openai$gpt-4-1-nano", "user_prompt": "{{ model_output }}"}
+ANY_PLACE = {"verdict_position": None, "verdict_pattern": None}
 JUDGING = Template(
     "You are a helpful assistant and will be used to judge the output of another model."
 )
@@ -323,7 +324,7 @@ SCORERS = {
             "correct_labels": ["correct"],
             "incorrect_labels": ["incorrect"],
         },
-        {"system_prompt": JUDGING, "use_structured_outputs": False},
+        {"system_prompt": JUDGING, "use_structured_outputs": False, **ANY_PLACE},
         {},
     ),
     "model_as_a_judge_scorer": _scorer(
@@ -332,6 +333,7 @@ SCORERS = {
         {
             "system_prompt": JUDGING,
             "use_structured_outputs": False,
+            **ANY_PLACE,
             "score_min": 0.0,
             "score_max": 1.0,
         },
@@ -340,7 +342,12 @@ SCORERS = {
     "labeler_via_model": _scorer(
         LabelerViaModel,
         {"type": "labeler_via_model", **ASKING},
-        {"system_prompt": LABELING, "use_structured_outputs": False, "valid_labels": []},
+        {
+            "system_prompt": LABELING,
+            "use_structured_outputs": False,
+            "valid_labels": [],
+            **ANY_PLACE,
+        },
         {},
     ),
     "rag_checker": _scorer(

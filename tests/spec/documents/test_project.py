@@ -464,9 +464,9 @@ def test_a_document_is_read_and_resolved_once(
         path.write_bytes(content)
     read, resolved = Counter[str](), Counter[str]()
 
-    def read_text(path: str) -> TextFile | Mistake:
+    def read_text(path: str, *, takes_pipes: bool) -> TextFile | Mistake:
         read[str(Path(path).resolve())] += 1
-        return text_files.read_text(path)
+        return text_files.read_text(path, takes_pipes=takes_pipes)
 
     def resolve_document(kind: str, *given: Any, **options: Any) -> ResolvedDocument:
         if kind == "task":

@@ -513,8 +513,8 @@ def test_few_shot_examples_do_not_excuse_a_block_in_the_prompt() -> None:
 
     assert found(broken) == ("embedded_few_shot", "prompt")
     assert detail(broken) == (
-        "2 lines of the prompt open like examples (`Question:`, `Q:`, `Example:`); "
-        "put examples into `few_shot_examples`"
+        "2 lines of the prompt start like examples (`Question:`, `Q:`, `Example:`); "
+        "move examples to `few_shot_examples`"
     )
 
 

@@ -53,8 +53,8 @@ def test_the_error_names_the_marker_and_what_to_do() -> None:
 
     assert (fault.rule, fault.field) == ("embedded_few_shot", "prompt")
     assert fault.detail == (
-        "`Question:` comes again after an answer in the prompt; "
-        "put examples into `few_shot_examples`"
+        "`Question:` occurs again after an answer in the prompt; "
+        "move examples to `few_shot_examples`"
     )
 
 

@@ -82,8 +82,8 @@ class Llama:
         if request.task == "embeddings":
             raise ModelError(
                 "unsupported",
-                f"{self._spec.name} is a chat model: it has no embeddings",
-                hint="`local/wordllama` does",
+                f"{self._spec.name} is a chat model and does not support embeddings",
+                hint="`local/wordllama` supports them",
             )
         keys = chat_keys(request, never=NEVER)
         refuse_files(request.messages, "local")
@@ -280,7 +280,7 @@ class _Weigher:
         body = {"content": text, "add_special": False, "parse_special": False, "with_pieces": True}
         tokens = (await self._server.ask("/tokenize", body, _Pieces)).tokens
         if not tokens:
-            raise ModelError("bad_request", "an empty text has no likelihood")
+            raise ModelError("bad_request", "an empty string has no likelihood")
         return tokens
 
     async def _read_text_start(self) -> tuple[list[Piece], int]:

@@ -214,7 +214,7 @@ def _loading_error(spec: ServerSpec, why: str) -> Stopped:
     return Stopped(
         f"{spec.name} could not be loaded: {why}",
         hint="is the file complete, and does it fit into memory? `-p slots=1` and `-p "
-        "context=2048` need less",
+        "context=2048` need less memory",
     )
 
 
@@ -349,7 +349,7 @@ class LlamaServer:
     async def _handle_death(self, process: LlamaProcess) -> ModelError | Stopped:
         """End a process that does not answer; the next request starts another."""
         if self.process is not process:  # somebody else in flight was here first
-            return ModelError("crashed", "the process of the model has died")
+            return ModelError("crashed", "the model's process has died")
         self.process = None
         self.deaths += 1
         async with self._starting:  # a new one waits until the memory of this one is free
@@ -358,10 +358,10 @@ class LlamaServer:
             finally:
                 await process.end()
         if self.deaths < _MOST_DEATHS:
-            return ModelError("crashed", f"the process of the model has died: {words}")
+            return ModelError("crashed", f"the model's process has died: {words}")
         self._unusable = Stopped(
             f"{self.spec.name}: its process has died {self.deaths} times: {words}",
-            hint="`-p slots=1` and `-p context=2048` take less memory",
+            hint="`-p slots=1` and `-p context=2048` need less memory",
         )
         return self._unusable
 
@@ -374,10 +374,11 @@ def _parse_error(raw: bytes) -> ModelError:
     if error.type == "exceed_context_size_error":
         return ModelError(
             "context",
-            f"the prompt has {error.n_prompt_tokens} tokens, but the context only {error.n_ctx}",
+            f"the prompt has {error.n_prompt_tokens} tokens, "
+            f"but the context has only {error.n_ctx}",
             hint=f"-p context={1 << error.n_prompt_tokens.bit_length()}, if the model supports it",
         )
-    return ModelError("bad_request", f"llama.cpp refuses: {error.message}")
+    return ModelError("bad_request", f"llama.cpp rejected the request: {error.message}")
 
 
 async def idle_threads(environment: Mapping[str, str]) -> int:

@@ -28,7 +28,7 @@ _DEFAULTS: dict[str, Any] = {
     "cache_prompt": False,
 }
 NEVER = {
-    "model": "it is set by the model's name",
+    "model": "it is taken from the model name",
     "messages": "the task sets them",
     "id_slot": "slots are assigned automatically",
     "n": "every trial is a separate request",
@@ -69,7 +69,7 @@ def parse_settings(
     try:
         settings = msgspec.convert(dict(parameters), LlamaSettings)
     except msgspec.ValidationError as error:
-        raise UsageError(f"parameters of {model}: {error}") from error
+        raise UsageError(f"parameters for {model}: {error}") from error
     # llama.cpp rounds up too, and what it rounds to decides what fits.
     settings = structs.replace(settings, context=-(-settings.context // _STEP) * _STEP)
     own = LlamaSettings.__struct_fields__

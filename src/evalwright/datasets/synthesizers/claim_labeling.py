@@ -7,10 +7,10 @@
         output_field: response_claims_labels
 
 The new column contains one label per claim, in the order of the claims. The label is `REQUIRED` if
-an answer to the question would be incomplete or wrong without the claim, otherwise `OPTIONAL`.
-`rag_checker` reads these columns with `target_labels_column` and `response_labels_column`. If there
-are no claims, the model is not called. If the reply does not contain exactly one label per claim,
-the row fails, and the error message quotes the reply.
+an answer to the question would be incomplete or wrong without the claim, otherwise `OPTIONAL`. In
+`rag_checker`, `target_labels_column` and `response_labels_column` name such columns. If there are
+no claims, the model is not called. If the reply does not contain exactly one label per claim, the
+row fails, and the error message quotes the reply.
 """
 
 from typing import Any, Literal

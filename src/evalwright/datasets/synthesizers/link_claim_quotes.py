@@ -7,7 +7,7 @@
 
 The new column contains one entry per claim, in the order of the claims. Each entry has the claim
 and the `quotes` that state it. If the answer does not state the claim, `quotes` is an empty list.
-Every quote must occur in the answer, ignoring differences in white space. Otherwise the row fails,
+Every quote must occur in the answer, ignoring differences in whitespace. Otherwise the row fails,
 and the error message quotes the reply. If there are no claims, the model is not called.
 """
 
@@ -88,7 +88,7 @@ def _read_quotes(reply: str, count: int, answer: str, *, shown: str) -> list[lis
     words = " ".join(answer.split())
     for number, quotes in by_number.items():
         if not isinstance(quotes, list) or not all(isinstance(quote, str) for quote in quotes):
-            raise NoVerdict(f"the `quotes` of claim {number} must be a list of texts", reply)
+            raise NoVerdict(f"the `quotes` of claim {number} must be a list of strings", reply)
         for quote in quotes:
             if not quote.strip() or " ".join(quote.split()) not in words:
                 raise NoVerdict(

@@ -19,9 +19,9 @@ ask for the same JSON. If a server rejects the schema, the request is sent again
 instructions instead.
 
 The JSON may be the whole reply, in a code fence, between `<output_json>` tags, or surrounded by
-prose. A row fails if the reply is empty, a refusal or cut off at the token limit. It also fails if
-a property is missing or has the wrong type, or if the reply contains two different JSON values that
-both match. In these cases, the error message quotes the reply.
+prose. A row fails if the reply is empty, is a refusal or is cut off at the token limit. It also
+fails if a property is missing or has the wrong type, or if the reply contains two different JSON
+values that both match. In these cases, the error message quotes the reply.
 
 The old syntax still works: `user_prompt` with `output_column`, which stores the text of the reply,
 or with `output_columns`, which maps columns to types.

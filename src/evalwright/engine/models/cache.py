@@ -7,6 +7,9 @@ It does not include the sample: two samples with the same request share an answe
 
 A hit reports the tokens of the answer, cost 0 and requests 0: nothing was sent or paid.
 
+A reply of a custom connection or function whose body is not JSON is an answer if its adapter takes
+it, but is not stored: it may be the error page of a proxy.
+
 Holds:      identical concurrent requests are sent once; a failure is never stored,
             and no request inherits the failure or the cancellation of another.
 Does not:   expire. Delete the file to drop its answers.
@@ -25,6 +28,7 @@ _VERSION = 2
 """Format version of key and value: replies of another version are not found."""
 _encode = msgspec.msgpack.Encoder().encode
 _as_json = msgspec.json.Encoder(order="sorted").encode
+_decode_json = msgspec.json.Decoder(msgspec.Raw).decode
 _decode = msgspec.msgpack.Decoder(Completion).decode
 
 
@@ -115,11 +119,24 @@ class CachedModel(ModelWrapper):
         return msgspec.structs.replace(completion, usage=usage)
 
     def _save(self, key: bytes, completion: Completion) -> None:
+        if not _has_json_body(completion):
+            return
         try:
             value = _encode(completion)
         except (UnicodeEncodeError, OverflowError):  # half a surrogate pair, a number too large:
             return  # an answer all the same
         self._reply_cache.save(key, value)
+
+
+def _has_json_body(completion: Completion) -> bool:
+    """Whether the body of the reply is JSON, if it is known."""
+    if completion.bodies is None:
+        return True
+    try:
+        _decode_json(completion.bodies[1])
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return False
+    return True
 
 
 def _with_length(text: str) -> bytes:

@@ -86,7 +86,7 @@ def _gate(at_once: int | AdaptiveConcurrency) -> Gate:
 def _needs_budget(budget: Budget, name: str, price: Price | None) -> bool:
     if budget.max_cost is not None and price is None:
         raise UsageError(
-            f"`{name}` has no known price, so a cap on cost cannot be enforced",
+            f"`{name}` has no known price, so a cost cap cannot be enforced",
             hint="add its price to a table (`--prices FILE`), or cap the tokens instead",
         )
     costs = budget.max_cost is not None and price is not None and not price.free

@@ -55,6 +55,8 @@ from . import judging, proxies, values, wire
 CallBack = Callable[[int, Any, Any], Any]
 
 _NO_LIMIT = 1 << 31
+# Sent where an answer cannot be made, for want of memory or of stack.
+_NO_ANSWER = values.pack(["unsendable", "the answer cannot be made in the program's process"])
 _REPLIES = frozenset({"ok", "raise", "stop"})
 _MAX_TEXT = 10_000
 _MOST_CAUSES = 20
@@ -104,8 +106,18 @@ class _CandidateProcess:
         del source
         self._send([outcome, detail, self._list_names()])
         while True:
-            request = values.unpack(wire.receive(self._channel, _NO_LIMIT))
-            self._send(self._answer(request))
+            try:
+                request = wire.receive(self._channel, _NO_LIMIT)
+            except wire.Closed:
+                raise
+            except BaseException as raised:  # noqa: BLE001 - by a signal handler, while it waits
+                del raised
+                continue
+            try:
+                self._send(self._answer(values.unpack(request)))
+            except (MemoryError, RecursionError) as error:  # the check must hear of it
+                judging.release_reserve(error)
+                wire.send(self._channel, _NO_ANSWER)
 
     def _send(self, message: Any) -> None:
         for stream in self._streams:
@@ -148,6 +160,9 @@ class _CandidateProcess:
             return [*form, encoder.encode_changes(passed, before)]
         except values.Unsendable as unsendable:
             return ["unsendable", str(unsendable)]
+        except (MemoryError, RecursionError) as error:  # the program itself was done
+            judging.release_reserve(error)
+            return ["unsendable", f"there is no room to pass it ({type(error).__name__})"]
         except BaseException as raised:  # noqa: BLE001 - what is asked of its objects is its code
             encoder = _HandleEncoder([], self)
             return ["raise", encoder.encode_exception(raised, with_arguments=False), []]
@@ -406,7 +421,6 @@ class _HandleEncoder(values.Encoder):
             self._encode_exception_class(parent)
             for parent in kind.__bases__
             if issubclass(parent, BaseException)
-            and getattr(builtins, _class_name(parent), 0) is not parent
         ]
         module = kind.__module__ if type(kind.__module__) is str else ""
         return ["e", self._side.number_of(kind), name, base, bases, module]

@@ -12,6 +12,7 @@ import builtins
 import sys
 from collections.abc import Iterator
 from types import CodeType
+from typing import Any
 
 # The evaluator's own copy of these gives what the candidate's would give.
 _SAME_IN_BOTH = frozenset({
@@ -44,13 +45,107 @@ def find_doubt(targets: list[str], source: str) -> str:
     except Exception:  # noqa: BLE001 - whatever the compiler raises, nothing is known
         return "it cannot be read"
     for tree in trees:
+        accounted = {id(node) for node in _find_accounted(trees, tree)}
         for node in _walk(tree):
-            if doubt := _find_in_node(node):
+            if id(node) not in accounted and (doubt := _find_in_node(node)):
                 return doubt
         for name in _names_bound_by(tree):
             if name in read:
                 return f"it sets `{name}`, which the program reads"
     return ""
+
+
+def handles_errors(targets: list[str]) -> bool:
+    """Whether these targets expect errors, and may therefore expect a `StopIteration`."""
+    for text in targets:
+        tree = compile(text.lstrip(" \t"), "<target>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+        for node in _walk(tree):
+            if isinstance(node, ast.Try | ast.With) or (
+                isinstance(node, ast.Name) and node.id == "StopIteration"
+            ):
+                return True
+    return False
+
+
+def _find_accounted(trees: list[Any], tree: ast.AST) -> Iterator[ast.AST]:
+    """Nodes that look doubtful, and concern nothing but the target's own containers and clocks."""
+    own = _find_own_containers(trees)
+    for node in _walk(tree):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr=method) as function, args=args
+            ) if name in own and method in _CHANGES and all(map(_is_computed, args)):
+                yield function
+    if not any(_uses_clock(node) for each in trees for node in _walk(each)):
+        for node in _walk(tree):
+            match node:
+                case ast.Import(names=[ast.alias(name="time")]) | ast.Name(id="time"):
+                    yield node
+
+
+def _find_own_containers(trees: list[Any]) -> set[str]:
+    """Names that these targets bind to empty containers alone, and never hand to anything."""
+    nodes = [node for tree in trees for node in _walk(tree)]
+    bound = [node.id for node in nodes if isinstance(node, ast.Name) and _is_bound(node)]
+    empty = [
+        node.targets[0].id
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and len(node.targets) == 1
+        and _is_empty(node.value)
+    ]
+    looked_at = {id(part) for node in nodes for part in _parts_looked_at(node)}
+    handed = {
+        node.id
+        for node in nodes
+        if isinstance(node, ast.Name) and not _is_bound(node) and id(node) not in looked_at
+    }
+    named = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    named |= {name for node in nodes for name in getattr(node, "names", ()) if type(name) is str}
+    return {
+        name
+        for name in empty
+        if bound.count(name) == empty.count(name) and name not in handed | named
+    }
+
+
+def _is_bound(name: ast.Name) -> bool:
+    return not isinstance(name.ctx, ast.Load)
+
+
+def _is_empty(node: ast.AST) -> bool:
+    match node:
+        case ast.List(elts=[]) | ast.Dict(keys=[]):
+            return True
+        case ast.Call(func=ast.Name(id="list" | "dict" | "set"), args=[], keywords=[]):
+            return True
+    return False
+
+
+def _parts_looked_at(node: ast.AST) -> list[ast.AST]:
+    """The parts of a node that it compares, or calls a method of."""
+    match node:
+        case ast.Compare(left=left, comparators=others):
+            return [left, *others]
+        case ast.Call(func=ast.Attribute(value=value)):
+            return [value]
+    return []
+
+
+def _is_computed(node: ast.AST) -> bool:
+    """Whether a value is made on the spot: nobody else has it."""
+    return isinstance(node, ast.Compare | ast.Constant | ast.JoinedStr)
+
+
+def _uses_clock(node: ast.AST) -> bool:
+    """Whether it uses `time` in another way than to sleep."""
+    match node:
+        case ast.ImportFrom(module="time") | ast.alias(name="time", asname=str()):
+            return True
+        case ast.Attribute(value=ast.Name(id="time"), attr=name):
+            return name != "sleep"
+    return False
 
 
 def _names_read_by_functions(code: CodeType, *, inside: bool = False) -> set[str]:

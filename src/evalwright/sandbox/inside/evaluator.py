@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from . import doubts, judging, packages, proxies, values, wire
-from .link import Link
+from .link import CandidateStopped, Link
 
 _BUILTINS = frozenset(dir(builtins))
 _MUTABLE = (list, dict, set)
@@ -103,7 +103,7 @@ def _judge_targets(
         elif link.untrusted:
             verdict, detail = "untrusted", link.untrusted
         elif verdict == "failed":
-            doubt = _find_doubt(link, targets[: at + 1], source)
+            doubt = _find_doubt(link, names, targets[: at + 1], source)
             if doubt:
                 verdict, detail = "differs", f"{detail}; {doubt}"
             elif link.note:
@@ -112,14 +112,18 @@ def _judge_targets(
     return verdicts
 
 
-def _find_doubt(link: Link, targets: list[judging.Target], source: str) -> str:
+def _find_doubt(link: Link, names: TargetNames, targets: list[judging.Target], source: str) -> str:
     """Why the last of these targets may have failed only because there are two processes."""
-    error = targets[-1].error
+    error, texts = targets[-1].error, [target.text for target in targets]
+    if type(error) is CandidateStopped and not doubts.handles_errors(texts):
+        return ""  # in the program's own process a loop of the target ends early
     if error is not None and type(error) is not AssertionError:
+        if names.uses_other_module(texts[-1]):
+            return ""
         return "it raises only in a process of its own"
     if link.keeps:
         return "a target keeps a container of the program across a call"
-    return doubts.find_doubt([target.text for target in targets], source)
+    return doubts.find_doubt(texts, source)
 
 
 def _add_candidate_module(names: TargetNames) -> None:
@@ -161,6 +165,7 @@ class TargetNames(dict[str, object]):
                     self._kinds[name] = kind
         self._mirrors: dict[str, Any] = {}
         self._sent: dict[str, str] = {}
+        self["__builtins__"] = _Builtins(self)
         link.before_request = self._send_changes
 
     def __missing__(self, name: str) -> object:
@@ -212,6 +217,14 @@ class TargetNames(dict[str, object]):
             return None
         return _import(name)
 
+    def uses_other_module(self, text: str) -> bool:
+        """Whether a target uses a module by whose name the candidate calls another module."""
+        return any(
+            kind[:1] == ["m"] and kind[1:] != [name] and self._find_own_module(name) is not None
+            for name, kind in self._kinds.items()
+            if type(kind) is list and re.search(rf"\b{re.escape(name)}\s*\.", text)
+        )
+
     def put_to_test(self) -> None:
         """From now on the one builtin that the targets use is the candidate's."""
         functions = {
@@ -227,7 +240,7 @@ class TargetNames(dict[str, object]):
             return False
         if len(self._tested) > 1 or name not in self._kinds:
             listed = " and ".join(f"`{each}`" for each in sorted(self._tested))
-            raise self._link.distrust(f"the targets use {listed} and no name of the program")
+            raise self._link.distrust(f"the targets use {listed} and no name from the program")
         return True
 
     def _fetch(self, name: str) -> object:
@@ -254,6 +267,20 @@ class TargetNames(dict[str, object]):
             if now != self._sent[name]:
                 self._sent[name] = now
                 self._link.ask("put", name, mirror)
+
+
+class _Builtins(dict[str, object]):
+    """Python's builtins and, where a class body asks, the names of the program.
+
+    The body of a class looks into globals without `__missing__`, and then here.
+    """
+
+    def __init__(self, names: TargetNames) -> None:
+        super().__init__(vars(builtins))
+        self._names = names
+
+    def __missing__(self, name: str) -> object:
+        return self._names[name]
 
 
 def _import(name: str) -> ModuleType | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Say = Callable[..., None]
 
 MAX_DETAIL = 300
-_AT_ONCE = frozenset({"ready", "candidate", "died", "done", "left"})
+_AT_ONCE = frozenset({"ready", "candidate", "silent", "died", "done", "left"})
 _ESCAPES = {number: f"\\u{number:04x}" for number in (*range(32), ord('"'), ord("\\"))}
 # Released when a candidate has used up all memory, so that its verdict can still be reported.
 # Memory that is never touched costs nothing.

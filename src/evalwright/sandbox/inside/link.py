@@ -39,6 +39,10 @@ class Untrusted(TypeError):
     """A verdict would rest on the candidate's own code, or cannot be had from here."""
 
 
+class CandidateStopped(RuntimeError):
+    """The candidate raised StopIteration where a loop of the target's would end by it."""
+
+
 class Link:
     """Asks the candidate, and runs its callbacks."""
 
@@ -46,6 +50,7 @@ class Link:
         self._channel, self._candidate, self._say = channel, candidate, say
         self._turn = RLock()  # a target may have threads
         self._stdout = sys.stdout
+        self._has_run = False
         self.untrusted = ""
         """What the present target has done that no verdict can rest on."""
         self.refused = ""
@@ -80,7 +85,10 @@ class Link:
             self._report_death(error)
         match message:
             case [("ran" | "syntax_error" | "error") as outcome, str(detail), list(names)]:
+                self._has_run = True
                 return outcome, judging.shorten(detail), names
+            case ["unsendable", str(why)]:
+                self._end(f"the program's names cannot be passed: {judging.shorten(why)}", "check")
         return self._report_death(ValueError("an outcome that does not exist"))
 
     def ask(self, verb: str, *arguments: Any) -> Any:
@@ -115,6 +123,8 @@ class Link:
             if verb in _READS:
                 self._check_read(body, reply)
             return self._read_reply(verb, reply, known, passed)
+        except values.Unreceivable as error:
+            raise self.distrust(f"a value of the program cannot be made here: {error}") from None
         except (wire.Closed, values.BadValue) as error:
             self._report_death(error)
 
@@ -191,12 +201,19 @@ class Link:
 
     def _receive(self) -> list[Any]:
         try:
-            message = values.unpack(wire.receive(self._channel))
+            message = values.unpack(
+                wire.receive(self._channel, report_silence=self._report_silence)
+            )
         except (wire.BadFrame, ValueError, RecursionError, MemoryError) as error:
             self._report_death(error)
         if type(message) is not list or not message:
             self._report_death(ValueError("an empty message"))
         return message
+
+    def _report_silence(self) -> None:
+        """Say that one answer takes half of the time that there is for all."""
+        if self._has_run:
+            self._say("silent")
 
     def _read_reply(self, verb: str, reply: list[Any], known: list[Any], passed: list[Any]) -> Any:
         decoder = _ProxyDecoder(known, self)
@@ -217,7 +234,7 @@ class Link:
                     isinstance(error, StopAsyncIteration) and verb != "await"
                 ):
                     # A loop of ours would take this for its end, and not for a mistake.
-                    error = RuntimeError(f"the candidate raised {type(error).__name__}")
+                    error = CandidateStopped(f"the candidate raised {type(error).__name__}")
                 raise error
             case ["unsendable", str(why)]:
                 raise self.distrust(f"the candidate's answer cannot be passed: {why}")
@@ -267,12 +284,18 @@ class Link:
 
     def _report_death(self, error: Exception) -> NoReturn:
         """The candidate's process has ended, or might as well have."""
+        if isinstance(error, MemoryError):
+            self._end("a reply of the candidate's process needs too much memory", "check")
         if isinstance(error, wire.Closed):
             code = os.waitstatus_to_exitcode(os.waitpid(self._candidate, 0)[1])
             detail = f"the candidate's process {judging.describe_exit(code)}"
         else:
             detail = f"the candidate's process sent an invalid reply: {judging.describe(error)}"
-        self._say("died", detail=detail)
+        self._end(detail, "program")
+
+    def _end(self, detail: str, cause: str) -> NoReturn:
+        """End the check; `cause` says whether an honest program could have had a part in it."""
+        self._say("died", detail=detail, cause=cause)
         os._exit(0)
 
 

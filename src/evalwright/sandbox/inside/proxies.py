@@ -62,7 +62,9 @@ def candidate_form(value: Any) -> list[Any] | None:
 def require_type(kind: type[T], value: Any) -> T:
     """Return a plain value of exactly that type; TypeError for any other."""
     if type(value) is not kind:
-        raise TypeError(f"the candidate gave a `{type(value).__name__}` for a `{kind.__name__}`")
+        raise TypeError(
+            f"the candidate returned a `{type(value).__name__}` for a `{kind.__name__}`"
+        )
     return value
 
 
@@ -71,9 +73,27 @@ def forward(verb: str, kind: type | None = None) -> Callable[..., Any]:
 
     def method(self: Any, *args: Any) -> Any:
         answer = self._p_link.ask(verb, self, *args)
-        return answer if kind is None else require_type(kind, answer)
+        return answer if kind is None else require_answer(self._p_link, verb, kind, answer)
 
     return method
+
+
+_EXACT: dict[type, Callable[[Any], Any]] = {
+    str: str.__str__,
+    int: int.__int__,
+    float: float.__float__,
+    complex: complex.__complex__,
+}
+
+
+def require_answer(link: Link, verb: str, kind: type, answer: Any) -> Any:
+    """Return a plain value, also for one of a subclass; no honest program answers otherwise."""
+    if type(answer) is kind:
+        return answer
+    if isinstance(answer, kind) and kind in _EXACT:
+        return _EXACT[kind](answer)
+    name = type(answer).__name__
+    raise link.refuse(f"the program gives a `{name}` for `{verb}`, which is a `{kind.__name__}`")
 
 
 def _forward_method(name: str) -> Callable[..., Any]:
@@ -190,7 +210,7 @@ def _is_subclass(self: Any, value: Any) -> bool:
 
 
 def _refuse_base(self: Any, _: object) -> tuple[type, ...]:
-    raise self._p_link.distrust(f"a class of `{self._p_name}` cannot be derived here")
+    raise self._p_link.distrust(f"a class of `{self._p_name}` cannot have a subclass here")
 
 
 def _order(name: str, sign: str) -> Callable[..., Any]:
@@ -205,7 +225,10 @@ def _order(name: str, sign: str) -> Callable[..., Any]:
 def _binary(name: str, sign: str, *, reflected: bool = False) -> Callable[..., Any]:
     def method(self: Any, other: Any, *_: Any) -> Any:
         if candidate_form(other) is None:
-            raise self._p_link.distrust(explain(sign, self._p_name))
+            why = self._p_link.distrust(explain(sign, self._p_name))
+            if name == "sub":
+                return Difference(self._p_link, self._p_name)
+            raise why
         return self._p_link.ask("binary", name, *((other, self) if reflected else (self, other)))
 
     return method
@@ -216,6 +239,38 @@ def _unary(name: str) -> Callable[..., Any]:
         return self._p_link.ask("method", self, f"__{name}__", args, {})
 
     return method
+
+
+class Difference:
+    """What the program's own `-` gives for one of its objects and a plain value.
+
+    It is not computed. Whether it is small is the question whether the two are equal: the program
+    would answer it. Anything else that is asked of it has no verdict.
+    """
+
+    __slots__ = ("_p_link", "_p_name")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, link: Link, name: str) -> None:
+        self._p_link, self._p_name = link, name
+
+    def _get_difference(self, *_: Any) -> Difference:
+        return self
+
+    __abs__ = __neg__ = __pos__ = __round__ = _get_difference
+
+    def _refuse_order(self, _: object) -> Any:
+        raise self._p_link.refuse(explain("-", self._p_name))
+
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse_order
+
+    def _distrust(self, *_: Any) -> Any:
+        raise self._p_link.distrust(explain("-", self._p_name))
+
+    __eq__ = __ne__ = __bool__ = __getattr__ = __getitem__ = __iter__ = __len__ = _distrust
+    __float__ = __int__ = __index__ = __str__ = __repr__ = __format__ = __call__ = _distrust
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _distrust
+    __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __pow__ = _distrust
 
 
 _METHODS: dict[str, Any] = {

@@ -52,8 +52,8 @@ def _set_attribute(self: Any, name: str, value: Any) -> None:
 
 def _refresh(self: Any) -> None:
     base: Any = next(kind for kind in _MUTABLE if isinstance(self, kind))
-    now: Any = proxies.require_type(base, self._p_link.ask("base", self))
     link = self._p_link
+    now: Any = proxies.require_answer(link, "base", base, link.ask("base", self))
     before = base(dict.items(self) if base is dict else base.__iter__(self))
     if self._p_seen == link.calls and now != before:
         link.distrust("what the target has read changed between two reads")

@@ -75,7 +75,11 @@ class Unsendable(TypeError):
 
 
 class BadValue(Exception):
-    """JSON that does not represent a value."""
+    """JSON that does not represent a value: no honest candidate sends it."""
+
+
+class Unreceivable(BadValue):
+    """A value that exists over there and cannot be made here."""
 
 
 class Encoder:
@@ -270,7 +274,7 @@ class Decoder:
         if isinstance(container, dict):
             filled = _pairs(items)
         elif isinstance(container, set):
-            filled = set(items)
+            filled = _hashable(set, items)
         container.clear()
         if type(container) is Counter:
             dict.update(container, filled)  # its own would count
@@ -341,13 +345,13 @@ class Decoder:
         "N": _decode_array,
         "r": _decode_reference,
         "t": lambda self, form: tuple(self.decode_all(form)),
-        "z": lambda self, form: frozenset(self.decode_all(form)),
+        "z": lambda self, form: _hashable(frozenset, self.decode_all(form)),
         "b": lambda _, form: form[0].encode("latin-1"),
         "c": lambda _, form: complex(float(form[0]), float(form[1])),
         "R": lambda self, form: range(*self.decode_all(form)),
         "L": lambda self, form: slice(*self.decode_all(form)),
         "E": lambda _, __: ...,
-        "K": lambda self, form: dict.fromkeys(self.decode_all(form)).keys(),
+        "K": lambda self, form: _hashable(dict.fromkeys, self.decode_all(form)).keys(),
         "V": lambda self, form: dict(enumerate(self.decode_all(form))).values(),
         "I": lambda self, form: _pairs(self.decode_all(form)).items(),
         "S": _decode_standard_value,
@@ -361,7 +365,20 @@ _TAGS: dict[type, str] = {list: "l", dict: "d", set: "s", bytearray: "B"}
 
 
 def _pairs(items: list[Any]) -> dict[Any, Any]:
-    return dict(zip(items[::2], items[1::2], strict=True))
+    pairs: dict[Any, Any] = _hashable(
+        lambda keys: dict(zip(keys, items[1::2], strict=True)), items[::2]
+    )
+    return pairs
+
+
+def _hashable(make: Callable[[Any], Any], items: list[Any]) -> Any:
+    """Make a set or a dict; an object that has a hash over there may have none here."""
+    try:
+        return make(items)
+    except TypeError as error:
+        if any(type(item) in _TAGS for item in items):
+            raise  # nobody has a list in a set
+        raise Unreceivable(str(error)) from None
 
 
 def take_snapshot(containers: list[Any], encoder: Encoder) -> list[str]:

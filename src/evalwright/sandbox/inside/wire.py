@@ -7,6 +7,7 @@ sends its one job with a longer head.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from os import read, write
 
 MAX_BYTES = 8 * 1024**2
@@ -22,7 +23,7 @@ class Closed(Exception):
 
 
 class BadFrame(Exception):
-    """What came is no frame, or too long a one."""
+    """What came is no frame, or too long a one: no honest candidate sends it."""
 
 
 def send(fd: int, body: bytes) -> None:
@@ -35,31 +36,40 @@ def send(fd: int, body: bytes) -> None:
             raise Closed from None
 
 
-def receive(fd: int, limit: int = MAX_BYTES) -> bytes:
-    """Take one frame and all that has come with it."""
-    data = _read(fd)
+def receive(
+    fd: int, limit: int = MAX_BYTES, report_silence: Callable[[], None] | None = None
+) -> bytes:
+    """Take one frame and all that has come with it.
+
+    Call `report_silence` each time that nothing came for as long as the socket waits.
+    """
+    data = _read(fd, report_silence)
     while len(data) < _HEAD_BYTES:
-        data += _read(fd)
+        data += _read(fd, report_silence)
     size = int.from_bytes(data[:_HEAD_BYTES], "big")
     if size > limit:
         raise BadFrame("a message of more than 8 MiB")
     chunks, missing = [data[_HEAD_BYTES:]], size + _HEAD_BYTES - len(data)
     while missing > 0:
-        chunks.append(_read(fd))
+        chunks.append(_read(fd, report_silence))
         missing -= len(chunks[-1])
     if missing:
         raise BadFrame("more than one message at once")
     return b"".join(chunks)
 
 
-def _read(fd: int) -> bytes:
-    try:
-        chunk = read(fd, _CHUNK_BYTES)
-    except OSError:
-        raise Closed from None
-    if not chunk:
-        raise Closed
-    return chunk
+def _read(fd: int, report_silence: Callable[[], None] | None) -> bytes:
+    while True:
+        try:
+            chunk = read(fd, _CHUNK_BYTES)
+        except OSError as error:
+            if report_silence is None or not isinstance(error, BlockingIOError):
+                raise Closed from None
+            report_silence()
+            continue
+        if not chunk:
+            raise Closed
+        return chunk
 
 
 def read_job(fd: int) -> tuple[str, str, list[str]]:

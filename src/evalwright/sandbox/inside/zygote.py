@@ -4,7 +4,7 @@ The engine holds the other end of `control`, a socket that keeps packets apart:
 
     engine   {"tier", "packages"}                           once
     zygote   {"ready": true} or {"broken": why}
-    engine   {"cpu_s", "verdicts"} + descriptors             one candidate
+    engine   {"cpu_s", "silence_us", "verdicts"} + descriptors   one candidate
     zygote   {} + pidfd                                      what the engine kills at the deadline
     zygote   {"ended": status}                               nothing of it is left
              or {"broken": why}                              it was not begun
@@ -135,13 +135,16 @@ def _run_first_process(cell: Cell, order: dict[str, Any], descriptors: tuple[int
         waiting = _fork_plain(cell, *plain) if plain else None
         _print_to(output)
         near, far = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
-        channel, candidates = near.detach(), far.detach()
+        channel, candidates = near.fileno(), far.detach()
         child = os.fork()
         if not child:
             _run_second_process(cell, candidates)
         os.close(candidates)
         if os.read(channel, 1) != _WALLED:
             _report_broken(job, OSError("the candidate's process could not be confined"))
+        wait = pack("ll", *divmod(order["silence_us"], 1_000_000))
+        near.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVTIMEO, wait)
+        near.detach()
         cell.seal(job, channel)
     except BaseException as error:  # noqa: BLE001 - the zygote's loop must not go on in here
         _report_broken(job, error)

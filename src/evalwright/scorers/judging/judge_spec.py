@@ -6,26 +6,40 @@ failure of the sample that quotes the reply, never a score.
 
 from abc import abstractmethod
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from msgspec import structs
+from pydantic import AfterValidator
 
 from evalwright.components import Flag, ModelKey
-from evalwright.objects import SolverTrace
 from evalwright.ports import Case
 from evalwright.scorers.base import ScorerSpec, template_variables
 from evalwright.scorers.judging.ask import MORE_TOKENS_HINT, JudgeReply, ReplySchema, ask
+from evalwright.scorers.judging.chosen_places import Position, VerdictPlace
+from evalwright.scorers.judging.shown_text import ShownText, list_judged_texts
 from evalwright.scorers.judging.verdicts import NoVerdict, ParsedReply, VerdictReader, read_verdict
 from evalwright.templates import Template
+from evalwright.text.bounded_pattern import BoundedPattern
 from evalwright.types import Message, Score
 
 _REASONING_KEYS = ("reasoning", "reason", "explanation", "rationale")
+
+
+def _check_pattern(text: str) -> str:
+    groups = BoundedPattern(text).groups
+    if groups != 1:
+        count = "none" if groups == 0 else groups
+        raise ValueError(f"expected a regular expression with one group, got {count}: `{text}`")
+    return text
 
 
 class JudgeSpec(ScorerSpec):
     """A scorer that queries a judge model for a verdict."""
 
     version: ClassVar[int] = 2
+    not_in_keys_if_unset: ClassVar[frozenset[str]] = frozenset(
+        {"verdict_pattern", "verdict_position"}
+    )
 
     model_key: ModelKey
     """Judge model: the key of a model in the project, or `provider/model`."""
@@ -42,6 +56,13 @@ class JudgeSpec(ScorerSpec):
     use_structured_outputs: Flag = False
     """Whether to constrain the reply with a JSON schema for reasoning, verdict and confidence. If a
     server rejects the schema, the request is sent again without it, and the report notes this."""
+    verdict_position: Position | None = None
+    """Where the verdict is in a reply: on the first line, on the last line, or in a JSON object.
+    Nothing else in the reply counts. Default: any place that the guide to judges describes."""
+    verdict_pattern: Annotated[str, AfterValidator(_check_pattern)] | None = None
+    """Regular expression with one group, whose text is the verdict. It is searched for in the whole
+    reply, or in the line that `verdict_position` selects. All matches must have the same verdict.
+    The syntax is that of Python's `re`. A search ends after 1 s of CPU time."""
 
     @property
     def model_keys(self) -> tuple[str, ...]:
@@ -66,6 +87,13 @@ class JudgeSpec(ScorerSpec):
     def reader(self) -> VerdictReader[Any]:
         """What counts as a verdict."""
 
+    @cached_property
+    def _place(self) -> VerdictPlace | None:
+        if self.verdict_pattern is None and self.verdict_position is None:
+            return None
+        pattern = None if self.verdict_pattern is None else BoundedPattern(self.verdict_pattern)
+        return VerdictPlace(self.verdict_position, pattern)
+
     @abstractmethod
     def make_score(self, verdict: Any) -> Score:
         """Return the score of a verdict, with the metadata of this scorer."""
@@ -77,11 +105,19 @@ class JudgeSpec(ScorerSpec):
         user = Message("user", self.user_prompt.render(**variables))
         return (Message("system", system), user) if system else (user,)
 
+    def _shown_text(self, case: Case) -> ShownText:
+        def render_values() -> str:
+            variables = template_variables(case)
+            prompts = (self.system_prompt, self.user_prompt)
+            return "\n".join(prompt.render_values(**variables) for prompt in prompts)
+
+        return ShownText(list_judged_texts(case), render_values)
+
     async def score(self, case: Case) -> Score:
         """Query the judge; raise `NoVerdict` if its reply has no verdict."""
         schema = self.reply_schema if self.use_structured_outputs else None
         reply = await ask(case, self.model_key, self.prompts(case), schema=schema)
-        parsed = self._read(reply, _judged_texts(case))
+        parsed = self._read(reply, self._shown_text(case))
         score = self.make_score(parsed.value)
         texts = (parsed.fields.get(key) for key in _REASONING_KEYS)
         reasoning = next((text for text in texts if isinstance(text, str) and text.strip()), None)
@@ -90,6 +126,7 @@ class JudgeSpec(ScorerSpec):
             "reasoning": reasoning,
             "confidence": _parse_confidence(parsed.fields.get("confidence")),
             "raw_reply": reply.text,
+            "verdict_rule": parsed.rule,
             "structured": reply.structured and parsed.is_json,
             "judge": self.model_key,
         }
@@ -97,27 +134,21 @@ class JudgeSpec(ScorerSpec):
             metadata["note"] = reply.note
         return structs.replace(score, reason=reasoning or score.reason, metadata=metadata)
 
-    def _read(self, reply: JudgeReply, shown: tuple[str, ...]) -> ParsedReply[Any]:
+    def _read(self, reply: JudgeReply, shown: ShownText) -> ParsedReply[Any]:
         if reply.refused:
-            raise NoVerdict("it refused", reply.text)
+            raise NoVerdict("it refused", reply.text, rule="refusal")
         hint = MORE_TOKENS_HINT if reply.cut else ""
         try:
-            parsed = read_verdict(reply.text, self.reader, shown=shown)
+            if self._place is None:
+                parsed = read_verdict(reply.text, self.reader, shown=shown)
+            else:
+                parsed = self._place.read(reply.text, self.reader, shown=shown)
         except NoVerdict as error:
             error.hint = hint
             raise
-        is_complete = parsed.is_json or self.reader.is_final(parsed.value)
-        if reply.cut and not (parsed.is_alone and is_complete):
-            raise NoVerdict("its reply was cut off", reply.text, hint=hint)
+        if reply.cut and not parsed.is_complete:
+            raise NoVerdict("its reply was cut off", reply.text, rule="cut_off", hint=hint)
         return parsed
-
-
-def _judged_texts(case: Case) -> tuple[str, ...]:
-    if case.answer is not None:
-        messages = SolverTrace.from_json(case.answer.conversation).messages
-        return tuple(str(message.content) for message in messages if message.role == "assistant")
-    row = case.sample.data if isinstance(case.sample.data, dict) else {}
-    return tuple(value for value in row.values() if isinstance(value, str))
 
 
 def _parse_confidence(value: Any) -> float | None:

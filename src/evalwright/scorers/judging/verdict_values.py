@@ -9,16 +9,16 @@ is not read: converting it would mean guessing what the judge meant.
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from evalwright.scorers.judging.verdicts import (
-    VerdictReader,
+from evalwright.scorers.judging.markup import (
     parse_named_line,
     remove_direction_marks,
     strip_all,
     strip_quotes,
 )
+from evalwright.scorers.judging.verdicts import UnreadableReply, VerdictReader
 
 MOST_CHARACTERS = 200
 MOST_WORDS = 8
@@ -36,15 +36,52 @@ _ON_SCALE = re.compile(rf"({_NUMBER})(?:\s*(?:/|out of)\s*({_NUMBER}))?", re.IGN
 _BOLD = re.compile(r"[*_`]")
 
 
-def fold_label(text: str) -> str:
-    """Normalize a label for comparison: composed, one apostrophe, single spaces, no case."""
+def plain_label(text: str) -> str:
+    """Normalize a label: composed, one apostrophe, single spaces, no direction marks."""
     plain = unicodedata.normalize("NFC", remove_direction_marks(text)).replace("\u2019", "'")
-    return " ".join(plain.split()).casefold()
+    return " ".join(plain.split())
 
 
-def fold_bare_label(label: str) -> str:
+def fold_label(text: str) -> str:
+    """Normalize a label for a comparison without case."""
+    return plain_label(text).casefold()
+
+
+def bare_label(label: str) -> str:
     """Normalize a label and remove quotes, bold and final punctuation."""
-    return strip_quotes(fold_label(label))
+    return strip_quotes(plain_label(label))
+
+
+class LabelSet:
+    """Labels that are found in any case; those that differ only in case need their own."""
+
+    def __init__(self, labels: Iterable[str]) -> None:
+        self._exact: dict[str, str] = {}
+        self._folded: dict[str, list[str]] = {}
+        for label in labels:
+            if plain_label(label) not in self._exact:
+                self._exact[plain_label(label)] = label
+                self._folded.setdefault(fold_label(label), []).append(label)
+
+    def find(self, text: str) -> str | None:
+        """Return the label that the text is; ValueError if only case tells which one."""
+        if label := self._exact.get(plain_label(text)):
+            return label
+        candidates = self._folded.get(fold_label(text), [])
+        if len(candidates) > 1:
+            names = " and ".join(f"`{label}`" for label in candidates)
+            why = f"`{text}` differs only in case from {names}"
+            raise UnreadableReply("ambiguous_case", why)
+        return candidates[0] if candidates else None
+
+    def has(self, text: str) -> bool:
+        """Whether the text is one of the labels, and it is clear which one."""
+        return plain_label(text) in self._exact or len(self._folded.get(fold_label(text), ())) == 1
+
+    def is_prefix(self, label: str) -> bool:
+        """Whether a longer label begins with this one."""
+        own = fold_label(label)
+        return any(other != own and other.startswith(own) for other in self._folded)
 
 
 def _spell(value: str | float) -> str:
@@ -52,18 +89,18 @@ def _spell(value: str | float) -> str:
 
 
 class LabelReader(VerdictReader[str]):
-    """Read one of these labels, in any case; return it in the author's spelling."""
+    """Read one of these labels; return it in the author's spelling."""
 
     def __init__(
         self, labels: Sequence[str], *, keys: tuple[str, ...], fallback_keys: tuple[str, ...] = ()
     ) -> None:
         self.keys, self.fallback_keys = keys, fallback_keys
-        self._labels = {fold_label(label): label for label in labels}
+        self._labels = LabelSet(labels)
         self.expected = f"one of {', '.join(f'`{label}`' for label in labels)}"
 
     def parse_text(self, text: str) -> str | None:
         """Return the label that the text is."""
-        return self._labels.get(fold_label(text))
+        return self._labels.find(text)
 
     def parse_json(self, value: Any) -> str:
         """Return the label with the spelling of a JSON number or boolean, or ValueError."""
@@ -71,12 +108,11 @@ class LabelReader(VerdictReader[str]):
             value = int(value)
         if isinstance(value, str | int) and (label := self.parse_text(_spell(value))):
             return label
-        raise ValueError(f"`{value}` is not one of the labels")
+        raise UnreadableReply("not_a_verdict", f"`{value}` is not one of the labels")
 
     def is_final(self, verdict: str) -> bool:
         """Whether no other label begins with this one."""
-        own = fold_label(verdict)
-        return not any(label != own and label.startswith(own) for label in self._labels)
+        return not self._labels.is_prefix(verdict)
 
 
 class FreeLabelReader(VerdictReader[str]):
@@ -97,18 +133,21 @@ class FreeLabelReader(VerdictReader[str]):
         if not any(map(str.isalnum, label)) or label.startswith(("{", "[", "<")):
             return None
         if len(label) > MOST_CHARACTERS:
-            raise ValueError(f"a label has at most {MOST_CHARACTERS} characters")
+            raise UnreadableReply(
+                "not_a_verdict", f"a label has at most {MOST_CHARACTERS} characters"
+            )
         if _REFUSAL.match(fold_label(label)):
-            raise ValueError("it refused")
+            raise UnreadableReply("refusal", "it refused")
         if len(label.split()) > MOST_WORDS:
-            raise ValueError(f"a label has at most {MOST_WORDS} words")
+            raise UnreadableReply("not_a_verdict", f"a label has at most {MOST_WORDS} words")
         return label
 
     def parse_json(self, value: Any) -> str:
         """Return a number or a boolean as JSON text, or ValueError."""
         if isinstance(value, str | int | float) and (label := self.parse_text(_spell(value))):
             return label
-        raise ValueError(f"`{value}` is not a label: expected one line of text")
+        why = f"`{value}` is not a label: expected one line of text"
+        raise UnreadableReply("not_a_verdict", why)
 
 
 class NumberReader(VerdictReader[float]):
@@ -126,21 +165,23 @@ class NumberReader(VerdictReader[float]):
         if match is None:
             return None
         if match[2] is not None and float(match[2]) != self._highest:
-            raise ValueError(f"`{match[0]}` is on a scale up to {match[2]}, not {self._highest:g}")
+            why = f"`{match[0]}` is on a scale up to {match[2]}, not {self._highest:g}"
+            raise UnreadableReply("off_scale", why)
         return self._check_scale(float(match[1]))
 
     def parse_json(self, value: Any) -> float:
         """Return a JSON number; ValueError if it is not a number, or not on the scale."""
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError(f"`{value}` is not a number")  # noqa: TRY004 - a reply is a value
+            raise UnreadableReply("not_a_verdict", f"`{value}` is not a number")
         try:
             return self._check_scale(float(value))
         except OverflowError:
-            raise ValueError("the number is too large") from None
+            raise UnreadableReply("off_scale", "the number is too large") from None
 
     def _check_scale(self, number: float) -> float:
         if not math.isfinite(number):
-            raise ValueError(f"`{number}` is not a finite number")
+            raise UnreadableReply("off_scale", f"`{number}` is not a finite number")
         if not self._lowest <= number <= self._highest:
-            raise ValueError(f"`{number:g}` is outside [{self._lowest:g}, {self._highest:g}]")
+            scale = f"[{self._lowest:g}, {self._highest:g}]"
+            raise UnreadableReply("off_scale", f"`{number:g}` is outside {scale}")
         return number

@@ -9,9 +9,10 @@ so they are removed step by step):
     … correct                        the last line that is not empty
     Verdict: correct                 a line named verdict, score, label, answer or rating
 
-Anything else is `NoVerdict`, a failure that quotes the reply: a label inside a sentence, two
-verdicts that disagree (lines that are nothing but a label count here), and a JSON object or a named
-line that the judge copied from the answer it was shown.
+Anything else is `NoVerdict`, a failure that names a rule and quotes the reply: a label inside a
+sentence, two verdicts that disagree (lines that are nothing but a label count here), and a JSON
+object or a named line that the judge copied from the answer it was shown. `chosen_places` reads
+replies whose author says where the verdict is.
 
 A model's `<think>` block is not part of its reply.
 """
@@ -20,36 +21,30 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, Generic, NamedTuple, TypeVar
+
+from evalwright.scorers.judging.markup import (
+    has_words,
+    parse_named_line,
+    remove_direction_marks,
+    remove_end_tokens,
+    remove_fences,
+    strip_levels,
+)
+from evalwright.scorers.judging.shown_text import ShownText
 
 Value = TypeVar("Value")
 
 _MOST_CHARACTERS = 200_000
 _MOST_QUOTED = 500
 _THINKING = re.compile(r"\s*<(think|thinking|thought|reasoning)>")
-_END_OF_THINKING = re.compile(r"\n\s*</think>|</think>\s*\n")
+_END_OF_THINKING = "</think>"
 _OBJECT_START = re.compile(r'\{(?=\s*["}])')
 _PLACEHOLDER = "{}"
 _OPENING = re.compile(r"[{\[]")
 _DECODER = json.JSONDecoder()
-_DIRECTION_MARKS = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-_FENCE_LINE = re.compile(r"^[ \t]*(?:```|~~~)[\w+-]*[ \t]*$", re.MULTILINE)
-_END_TOKENS = re.compile(r"(?:\s*(?:<\|[\w ]{1,30}\|>|</?s>|<eos>|<end_of_turn>|<pad>))+\s*$")
-_LONGEST_END = 200
-_MOST_LEVELS = 10
-_LINE_MARKS = re.compile(r"\s*(?:(?:#{1,6}|[>*•])\s+|(?:[-–+]|\d{1,3}[.)])\s+(?=\D))*")
-"""Marks of a heading, quotation or list item. `- 4` may be negative, `1. 4` two numbers."""
-_NAMED = re.compile(
-    r"[\s*_`]*(?:verdict|score|label|answer|rating)[\s*_`]*[:\uff1a](?P<value>.*\w.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_EMPHASIS = "*_`"
-_FINAL_PUNCTUATION = ".!。！۔"  # noqa: RUF001 - the Chinese mark
-_QUOTES = {
-    pair[0]: pair[1] for pair in ('""', "''", "“”", "\u2018\u2019", "„“", "«»", "「」", "『』")
-}
-_BRACKETS = {"[": "]", "(": ")", "【": "】", "\uff08": "\uff09"}
+_NOTHING_SHOWN = ShownText()
 
 
 def _make_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -62,16 +57,26 @@ def _make_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _STRICT_KEYS = json.JSONDecoder(object_pairs_hook=_make_dict, strict=False)
 
 
-class NoVerdict(ValueError):
-    """A reply without a verdict; the message says why and quotes the reply."""
+class UnreadableReply(ValueError):
+    """A reply, or a value in it, that a rule refuses."""
 
-    def __init__(self, why: str, reply: str, *, hint: str = "") -> None:
-        text = reply.strip()
+    def __init__(self, rule: str, why: str) -> None:
+        super().__init__(why)
+        self.rule = rule
+
+
+class NoVerdict(ValueError):
+    """A reply without a verdict; the message names the rule, says why and quotes the reply."""
+
+    def __init__(self, why: str, reply: str, *, rule: str = "", hint: str = "") -> None:
+        text = reply[: 2 * _MOST_QUOTED].strip()
         if len(text) > _MOST_QUOTED:
             text = f"{text[:_MOST_QUOTED]}…"
         quoted = f"; its reply: {text}" if text else ""
+        named = f" (rule `{rule}`)" if rule else ""
         self.why = f"{why}{quoted}"
-        super().__init__(f"the judge gave no verdict: {self.why}")
+        super().__init__(f"the judge gave no verdict{named}: {self.why}")
+        self.rule = rule
         self.hint = hint
 
 
@@ -105,19 +110,29 @@ class ParsedReply(NamedTuple, Generic[Value]):
     """A verdict, and the JSON object that held it."""
 
     value: Value
+    rule: str
+    """The rule by which it was read."""
     fields: dict[str, Any]
-    is_json: bool
-    is_alone: bool
-    """Whether the verdict is the whole reply."""
+    is_complete: bool
+    """Whether no further text could have changed the verdict."""
+
+    @property
+    def is_json(self) -> bool:
+        """Whether a JSON object held it."""
+        return self.rule == "json"
 
 
-class _JsonObject(NamedTuple):
+class JsonObject(NamedTuple):
+    """A JSON object in a reply, with its place."""
+
     start: int
     end: int
     fields: dict[str, Any]
 
 
-class _LineVerdict(NamedTuple, Generic[Value]):
+class LineVerdict(NamedTuple, Generic[Value]):
+    """A line of a reply that is a verdict."""
+
     line: str
     value: Value
     is_named: bool
@@ -125,83 +140,147 @@ class _LineVerdict(NamedTuple, Generic[Value]):
 
 
 def read_verdict(
-    reply: str, reader: VerdictReader[Value], *, shown: Sequence[str] = ()
+    reply: str, reader: VerdictReader[Value], *, shown: ShownText = _NOTHING_SHOWN
 ) -> ParsedReply[Value]:
-    """Return the only verdict in a reply, or `NoVerdict`; `shown` is the judge's input."""
+    """Return the only verdict in a reply, or `NoVerdict`; `shown` is what the judge may quote."""
     text = final_text(reply, shown)
-    try:
-        whole = _parse(remove_fences(remove_direction_marks(text)).strip(), reader)
+    with explain_refusal(reply):
+        whole = parse_value(remove_fences(remove_direction_marks(text)).strip(), reader)
         if whole is not None:
-            return ParsedReply(whole, {}, is_json=False, is_alone=True)
+            return ParsedReply(whole, "whole_reply", {}, is_complete=reader.is_final(whole))
         return _read_parts(text, reader, shown)
-    except ValueError as error:
-        raise NoVerdict(str(error), reply) from None
 
 
-def final_text(reply: str, shown: Sequence[str] = ()) -> str:
+@contextmanager
+def explain_refusal(reply: str) -> Iterator[None]:
+    """Turn a refusal into a `NoVerdict` that quotes the reply."""
+    try:
+        yield
+    except UnreadableReply as error:
+        raise NoVerdict(str(error), reply, rule=error.rule) from None
+
+
+def final_text(reply: str, shown: ShownText = _NOTHING_SHOWN) -> str:
     """Return the reply without thinking and end tokens; `NoVerdict` if nothing is left."""
     text = remove_end_tokens(_remove_thinking(reply, shown)).strip()
-    if not remove_direction_marks(text).strip():
-        raise NoVerdict("its reply is empty", reply)
     if len(text) > _MOST_CHARACTERS:
-        raise NoVerdict(f"its reply has more than {_MOST_CHARACTERS:,} characters", reply)
+        why = f"its reply has more than {_MOST_CHARACTERS:,} characters"
+        raise NoVerdict(why, reply, rule="too_long")
+    if not remove_direction_marks(text).strip():
+        raise NoVerdict("its reply is empty", reply, rule="empty")
     return text
 
 
-def _remove_thinking(reply: str, shown: Sequence[str]) -> str:
+def _remove_thinking(reply: str, shown: ShownText) -> str:
     """Return the text after a model's thinking; some servers send only its end mark."""
     if start := _THINKING.match(reply):
         _, end, text = reply.rpartition(f"</{start[1]}>")
         if not end:
-            raise NoVerdict("its thinking has no end", reply)
+            raise NoVerdict("its thinking block is not closed", reply, rule="open_thinking")
         return text
-    ends = [match.end() for match in _END_OF_THINKING.finditer(reply)]
-    is_shown = any("</think>" in text for text in shown)  # then the judge may be quoting it
-    return reply[ends[-1] :] if ends and not is_shown else reply
+    if _END_OF_THINKING not in reply or shown.has_mark(_END_OF_THINKING):
+        return reply  # the judge may be quoting the mark
+    parts = reply.split(_END_OF_THINKING)
+    for number in reversed(range(1, len(parts))):
+        before, after = parts[number - 1], parts[number]
+        spaces = before[len(before.rstrip()) :], after[: len(after) - len(after.lstrip())]
+        if any("\n" in space for space in spaces):  # the mark begins or ends a line
+            return _END_OF_THINKING.join(parts[number:])
+    return reply
 
 
-def _parse(text: str, reader: VerdictReader[Value]) -> Value | None:
+def parse_value(text: str, reader: VerdictReader[Value]) -> Value | None:
+    """Return the verdict that a text is without its markup, or None."""
     for level in strip_levels(text):
         if (value := reader.parse_text(level)) is not None:
             return value
     return None
 
 
-def _read_parts(
-    text: str, reader: VerdictReader[Value], shown: Sequence[str]
-) -> ParsedReply[Value]:
-    objects, has_broken_json = _find_objects(text)
-    judging = [(item, values) for item in objects if (values := _read_fields(item.fields, reader))]
-    outside = _replace_objects(text, [item for item, _ in judging])
+def _read_parts(text: str, reader: VerdictReader[Value], shown: ShownText) -> ParsedReply[Value]:
+    objects, has_broken_json = find_objects(text)
+    judging = list(read_objects(objects, reader))
+    outside = remove_objects(text, [item for item, _ in judging])
     lines = [*_read_lines(remove_fences(remove_direction_marks(outside)), reader)]
     if not judging and not any(line.is_named or line.is_last for line in lines):
-        if has_broken_json:
-            raise ValueError("its JSON is incomplete, invalid, or has a key twice")
-        raise ValueError(
-            f"its JSON has no `{reader.keys[0]}`" if objects else f"expected {reader.expected}"
-        )
+        if has_broken_json or objects:
+            raise refused_json(reader, has_broken_json=has_broken_json)
+        raise UnreadableReply("no_verdict", f"expected {reader.expected}")
     verdicts = [value for _, values in judging for value in values]
     verdicts += [line.value for line in lines]
-    for verdict in verdicts:
-        if verdict != verdicts[0]:
-            raise ValueError(f"two verdicts, {_spell(verdicts[0])} and {_spell(verdict)}")
+    refuse_conflict(verdicts)
     is_alone = not has_words(outside) if judging else len(outside.strip().splitlines()) == 1
     if not is_alone:
-        written = [text[item.start : item.end] for item, _ in judging]
-        if _may_quote(written, [line.line for line in lines if line.is_named], shown):
-            raise ValueError("its verdict may be a quotation of what it was shown")
+        refuse_quotation(
+            shown,
+            objects=[text[item.start : item.end] for item, _ in judging],
+            lines=[line.line for line in lines if line.is_named],
+        )
     fields = judging[-1][0].fields if judging else {}
-    return ParsedReply(verdicts[0], fields, is_json=bool(judging), is_alone=is_alone)
+    line_rule = "named_line" if any(line.is_named for line in lines) else "last_line"
+    return ParsedReply(
+        verdicts[0],
+        "json" if judging else line_rule,
+        fields,
+        is_complete=is_alone and (bool(judging) or reader.is_final(verdicts[0])),
+    )
 
 
-def _find_objects(text: str) -> tuple[list[_JsonObject], bool]:
+def refuse_conflict(verdicts: Sequence[Any]) -> None:
+    """Raise `UnreadableReply` if the verdicts differ."""
+    for verdict in verdicts:
+        if verdict != verdicts[0]:
+            both = f"{_spell(verdicts[0])} and {_spell(verdict)}"
+            raise UnreadableReply("two_verdicts", f"two verdicts, {both}")
+
+
+def refuse_quotation(
+    shown: ShownText, *, objects: Sequence[str] = (), lines: Sequence[str] = ()
+) -> None:
+    """Raise `UnreadableReply` if an object or a line is copied from what the judge was shown."""
+    if any(map(shown.has_object, dict.fromkeys(objects))) or any(map(shown.has_line, lines)):
+        raise refused_quotation()
+
+
+def refused_quotation() -> UnreadableReply:
+    """Return the refusal of a verdict that the judge may have copied."""
+    return UnreadableReply("quotation", "its verdict may be a quotation of what it was shown")
+
+
+def refused_json(reader: VerdictReader[Any], *, has_broken_json: bool) -> UnreadableReply:
+    """Return the refusal of a reply whose JSON has no verdict."""
+    if has_broken_json:
+        return UnreadableReply(
+            "broken_json", "its JSON is incomplete, invalid, or has a duplicate key"
+        )
+    return UnreadableReply("json_key", f"its JSON has no `{reader.keys[0]}`")
+
+
+def find_objects(text: str) -> tuple[list[JsonObject], bool]:
     """Return all outermost JSON objects, up to a broken one, and whether there is a broken one."""
-    objects: list[_JsonObject] = []
+    objects: list[JsonObject] = []
     for fields, start, end in find_json(text, _OBJECT_START, _STRICT_KEYS):
         if fields is None:
             return objects, True
-        objects.append(_JsonObject(start, end, fields))
+        objects.append(JsonObject(start, end, fields))
     return objects, False
+
+
+def read_objects(
+    objects: Sequence[JsonObject], reader: VerdictReader[Value]
+) -> Iterator[tuple[JsonObject, list[Value]]]:
+    """Yield the objects that have a known key, with their verdicts."""
+    for item in objects:
+        if values := _read_fields(item.fields, reader):
+            yield item, values
+
+
+def remove_objects(text: str, objects: Sequence[JsonObject]) -> str:
+    """Return the text with a placeholder for each object."""
+    starts = [item.start for item in objects]
+    ends = [item.end for item in objects]
+    pieces = [text[a:b] for a, b in zip([0, *ends], [*starts, len(text)], strict=True)]
+    return _PLACEHOLDER.join(pieces)
 
 
 def find_json(
@@ -235,123 +314,31 @@ def _values_under(fields: dict[str, Any], keys: tuple[str, ...]) -> list[Any]:
 
 
 def _parse_value(value: Any, reader: VerdictReader[Value]) -> Value:
-    verdict = _parse(value, reader) if isinstance(value, str) else None
+    verdict = parse_value(value, reader) if isinstance(value, str) else None
     return reader.parse_json(value) if verdict is None else verdict
 
 
-def _replace_objects(text: str, objects: list[_JsonObject]) -> str:
-    for item in reversed(objects):
-        text = f"{text[: item.start]}{_PLACEHOLDER}{text[item.end :]}"
-    return text
-
-
-def _read_lines(text: str, reader: VerdictReader[Value]) -> Iterator[_LineVerdict[Value]]:
+def _read_lines(text: str, reader: VerdictReader[Value]) -> Iterator[LineVerdict[Value]]:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for number, line in enumerate(lines, start=1):
         is_last = number == len(lines)
         value = _read_bare_line(line, reader, is_last=is_last) if reader.reads_bare_lines else None
         named = parse_named_line(line) if value is None else None
         if named is not None and (is_last or not line.startswith(">")):
-            value = _parse(named, reader)
+            value = parse_value(named, reader)
         if value is not None:
-            yield _LineVerdict(line, value, is_named=named is not None, is_last=is_last)
+            yield LineVerdict(line, value, is_named=named is not None, is_last=is_last)
 
 
 def _read_bare_line(line: str, reader: VerdictReader[Value], *, is_last: bool) -> Value | None:
     """Return the verdict of a line; an invalid one matters only on the last line."""
     try:
-        return _parse(line, reader)
+        return parse_value(line, reader)
     except ValueError:
         if is_last:
             raise
         return None
 
 
-def _may_quote(objects: list[str], lines: list[str], shown: Sequence[str]) -> bool:
-    """Whether an object or a line is quoted verbatim from what the judge was shown."""
-    squeezed = ["".join(text.split()) for text in shown]
-    if any("".join(item.split()) in text for item in objects for text in squeezed):
-        return True
-    shown_lines = {
-        strip_all(line.strip()).casefold()
-        for text in shown
-        for line in remove_direction_marks(text).splitlines()
-    }
-    return any(strip_all(line).casefold() in shown_lines for line in lines)
-
-
 def _spell(value: Any) -> str:
     return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
-
-
-def remove_direction_marks(text: str) -> str:
-    """Remove invisible characters; joiners are part of a word and are kept."""
-    return _DIRECTION_MARKS.sub("", text)
-
-
-def remove_fences(text: str) -> str:
-    """Remove the lines that open and close a code block."""
-    return _FENCE_LINE.sub("", text)
-
-
-def remove_end_tokens(text: str) -> str:
-    """Remove a model's end-of-turn tokens, which some servers pass on."""
-    tail = text[-_LONGEST_END:]
-    return text[: len(text) - len(tail)] + _END_TOKENS.sub("", tail)
-
-
-def parse_named_line(line: str) -> str | None:
-    """Return X from a line `Verdict: X`, `Score: X`, `Label: X`, `Answer: X` or `Rating: X`."""
-    match = _NAMED.fullmatch(_remove_line_marks(line))
-    return None if match is None else match["value"].strip()
-
-
-def strip_levels(text: str) -> list[str]:
-    """Yield the text, then the text with one surrounding mark less at a time."""
-    levels = [text]
-    stripped = _strip_marks(_remove_line_marks(text))
-    if stripped and stripped != text:
-        levels.append(stripped)
-    for _ in range(_MOST_LEVELS):
-        stripped = _strip_marks(_remove_pair(levels[-1], _QUOTES | _BRACKETS))
-        if not stripped or stripped == levels[-1]:
-            break
-        levels.append(stripped)
-    return levels
-
-
-def strip_all(text: str) -> str:
-    """Return the text without surrounding marks."""
-    return strip_levels(text)[-1]
-
-
-def strip_quotes(text: str) -> str:
-    """Remove quotes, emphasis and final punctuation, but no brackets."""
-    stripped = _strip_marks(text)
-    while stripped and (inner := _strip_marks(_remove_pair(stripped, _QUOTES))) != stripped:
-        stripped = inner
-    return stripped or text
-
-
-def has_words(text: str) -> bool:
-    """Whether there is a letter or a digit outside the lines of a fence."""
-    return any(map(str.isalnum, remove_fences(text)))
-
-
-def _strip_marks(text: str) -> str:
-    around = f"{_EMPHASIS} \t\r\n"
-    return text.strip(around).rstrip(_FINAL_PUNCTUATION).strip(around)
-
-
-def _remove_pair(text: str, pairs: dict[str, str]) -> str:
-    """Remove a pair around the whole text: the outer one of `[[A]]`, none of `(A) or (B)`."""
-    opening, inner, closing = text[:1], text[1:-1], text[-1:]
-    if len(text) < len("()") or pairs.get(opening) != closing:
-        return text
-    if opening == closing:
-        return text if opening in inner else inner
-    return text if inner.find(closing) < inner.find(opening) else inner
-
-
-def _remove_line_marks(text: str) -> str:
-    return _LINE_MARKS.sub("", text, count=1)

@@ -197,7 +197,7 @@ def _parse_claim(value: Any, where: str) -> Claim:
     parts = [value.get(part) for part in PARTS] if isinstance(value, dict) else [value]
     texts = [part for part in parts if isinstance(part, str)]
     if len(texts) != len(PARTS) or not any(map(str.strip, texts)):
-        raise ValueError(f"{where} must have the texts {_quote(PARTS)}, got {short(value)}")
+        raise ValueError(f"{where} must have the strings {_quote(PARTS)}, got {short(value)}")
     return Claim(*(text.encode("utf-8", "replace").decode() for text in texts))  # half a pair: `?`
 
 

@@ -184,9 +184,10 @@ class RagJudge:
         self.structured &= reply.structured
         self.note = reply.note or self.note
         if reply.refused:
-            raise NoVerdict("it refused", reply.text)
+            raise NoVerdict("it refused", reply.text, rule="refusal")
         if reply.cut:
-            raise NoVerdict("its reply was cut off", reply.text, hint=MORE_TOKENS_HINT)
+            why, hint = "its reply was cut off", MORE_TOKENS_HINT
+            raise NoVerdict(why, reply.text, rule="cut_off", hint=hint)
         return reply.text
 
 

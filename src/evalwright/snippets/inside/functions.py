@@ -146,7 +146,7 @@ class Function:
         if len(required) > count or named:
             wanted = ", ".join(f"`{name}`" for name in required + named)
             most = f"{count} argument{'s'[: count != 1]}"
-            problem = f"expected a function of {most}, got one that requires {wanted}"
+            problem = f"expected a function that takes {most}, got one that requires {wanted}"
             return CallFailed("TypeError", f"{self.place}: {problem}")
         if any(parameter.kind is Parameter.VAR_POSITIONAL for parameter in parameters):
             return count

@@ -108,7 +108,7 @@ def _encode_slowly(value: object, place: str) -> bytes:
     except _NoJson as error:
         problem = str(error)
     except BaseException as error:  # noqa: BLE001 - the author wrote its conversion
-        problem = f"the result cannot become JSON: {type(error).__name__}"
+        problem = f"the result cannot be converted to JSON: {type(error).__name__}"
     raise CallFailed("result", f"{place}: {problem}")
 
 
@@ -150,7 +150,9 @@ def _to_plain(part: object, path: str, depth: int) -> Any:
 def _check_key(key: object, path: str) -> Any:
     if key is None or isinstance(key, str | int | float):
         return key
-    raise _NoJson(f"expected a name, got a key of type `{_type_name(key)}` - at `{path}`")
+    raise _NoJson(
+        f"expected a string as a key, got a key of type `{_type_name(key)}` - at `{path}`"
+    )
 
 
 def _to_scalar(part: Any, path: str) -> Any:

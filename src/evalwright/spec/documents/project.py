@@ -33,6 +33,7 @@ from evalwright.spec.documents.resolve.layout import (
     DocumentKind,
     describe_server_document,
     detect_kind,
+    find_include_root,
     list_nested_run_files,
     list_top_files,
 )
@@ -328,7 +329,7 @@ def read_projects(
     run_file = next((folder / name for name in RUN_FILES if (folder / name).is_file()), None)
     files = [file.path for file in list_top_files(folder)] + list_nested_run_files(folder)
     data = {
-        file: read_document(file, environment=environment).data
+        file: read_document(file, environment=environment, root=find_include_root(file)).data
         for file in files
         if file != run_file
     }
@@ -348,7 +349,8 @@ def read_projects(
 
 def read_config(path: str | Path, *, environment: Mapping[str, str]) -> GivenConfig:
     """Read the file of `--config`: `config` and `run_config`."""
-    document = read_document(path, environment=environment)
+    root = find_include_root(Path(path))
+    document = read_document(path, environment=environment, root=root, takes_pipes=True)
     part, problems = DocumentPart(document), list(document.problems)
     if not isinstance(document.data, dict):
         fault = Fault((), "wrong_type", "expected a mapping with `config` and `run_config`")

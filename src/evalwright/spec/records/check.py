@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from evalwright.errors import InvalidTask, Unreadable
-from evalwright.lines import read_batches, read_lines
+from evalwright.lines import BadLine, read_batches, read_lines
 from evalwright.spec.records.explain import (
     NOT_READ,
     BrokenRule,
@@ -130,8 +130,9 @@ def check_batches(
 ) -> Iterator[tuple[int, TaskSpec | Issue]]:
     """Yield each line's number with its record or issue; issues name the file `file`.
 
-    A bad record claims its id too: another record with that id would be an error as soon as the
-    first was corrected, so it is one now. A file in another format is read only to its first line.
+    An invalid record claims its id too: another record with that id would be an error as soon as
+    the first was corrected, so it is one now. A file in another format is read only to its first
+    line.
     """
     claimed: dict[str, int] = {}
     number = 0
@@ -159,7 +160,7 @@ def check_batches(
 
 
 def _claim_id(issue: Issue, line: bytes, claimed: dict[str, int]) -> Issue:
-    """Claim the id of a bad record; if an earlier record has it, that is another problem."""
+    """Claim the id of an invalid record; if an earlier record has it, that is another problem."""
     if issue.task_id is None:
         return issue
     first = claimed.setdefault(issue.task_id, issue.line)
@@ -202,6 +203,8 @@ def _decode_batch(batch: list[bytes]) -> list[TaskSpec | None]:
 
 
 def _try_decode(line: bytes) -> TaskSpec | None:
+    if not line:  # a blank line costs little: a file may have millions
+        return None
     try:
         return _decode(line)
     except _REFUSALS:
@@ -210,6 +213,8 @@ def _try_decode(line: bytes) -> TaskSpec | None:
 
 def _decode_slowly(number: int, line: bytes) -> TaskSpec | Issue | None:
     """Return the issue of a line that the fast path rejected, or its record if it is valid."""
+    if not line and not isinstance(line, BadLine):
+        return None
     issue = explain(number, line)
     if issue is not None or not line.strip():
         return issue

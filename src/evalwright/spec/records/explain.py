@@ -342,10 +342,10 @@ def _find_few_shot_block(record: Mapping[str, Any]) -> Iterator[BrokenRule]:
 def _few_shot_detail(prompt: str) -> str:
     count = count_opened_lines(prompt)
     if count > 1:
-        problem = f"{count} lines of the prompt open like examples (`Question:`, `Q:`, `Example:`)"
+        problem = f"{count} lines of the prompt start like examples (`Question:`, `Q:`, `Example:`)"
     else:
-        problem = f"`{find_answered_marker(prompt)}:` comes again after an answer in the prompt"
-    return f"{problem}; put examples into `few_shot_examples`"
+        problem = f"`{find_answered_marker(prompt)}:` occurs again after an answer in the prompt"
+    return f"{problem}; move examples to `few_shot_examples`"
 
 
 def _find_illegal(record: Mapping[str, Any]) -> Iterator[BrokenRule]:

@@ -15,7 +15,7 @@ TASKS_BAD = FIXTURES / "tasks_bad.jsonl"
 
 
 def load_fixtures() -> list[TaskSpec]:
-    """Return ten valid example tasks, two per category.
+    """Return ten valid example records, two per category.
 
     >>> [task.category for task in ew.load_fixtures()][::2]
     ['arithmetic', 'mcq', 'code_exec', 'classification', 'summary']

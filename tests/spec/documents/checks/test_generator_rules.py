@@ -89,7 +89,8 @@ definition:
     made = project(tmp_path, {"dataset_generators/quiz.yaml": text, **files})
 
     assert [(line, rule) for _, line, rule, _ in told(made.problems)] == [
-        (4, "deprecated"),
+        (4, "deprecated"),  # `dataset_keys`
+        (4, "deprecated"),  # `data_source`
         (5, "deprecated"),
     ]
     source = made.generators["quiz"].document.definition.source

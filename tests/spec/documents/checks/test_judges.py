@@ -37,29 +37,11 @@ def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
             id="in both lists",
         ),
         pytest.param(
-            f"{CLASSIFIER}      correct_labels: [Right]\n      incorrect_labels:\n"
-            "        - wrong\n        - right\n",
-            14,
-            "label_twice",
-            "incorrect_labels[1]",
-            "the label `right` is also one of the `correct_labels`, as `Right`: "
-            "it must have one meaning",
-            id="in both lists, in another case",
-        ),
-        pytest.param(
-            f"{CLASSIFIER}      correct_labels: [a, A]\n      incorrect_labels: [b]\n",
-            11,
-            "label_twice",
-            "correct_labels[1]",
-            "the labels `a` and `A` are the same: case does not count",
-            id="twice in one list, in another case",
-        ),
-        pytest.param(
             f"{LABELER}      valid_labels: [a b, c, a  b]\n",
             11,
             "label_twice",
             "valid_labels[2]",
-            "the labels `a b` and `a  b` are the same: case does not count",
+            "the labels `a b` and `a  b` are the same: spaces do not count",
             id="spaces do not tell apart",
         ),
         pytest.param(
@@ -100,7 +82,7 @@ def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
             11,
             "bad_value",
             "valid_labels[1]",
-            "expected a text of at least 1 character, got an empty text",
+            "expected a string of at least 1 character, got an empty string",
             id="empty",
         ),
         pytest.param(
@@ -143,8 +125,92 @@ def test_what_a_judge_could_not_answer_is_told_at_its_place(
     assert problems(tmp_path, text) == [(line, rule, f"definition.scorers[0].{field}", detail)]
 
 
+PLACES = f"{SCORER}      score_max: 2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "rule", "field", "detail"),
+    [
+        pytest.param(
+            f"{PLACES}      verdict_position: json\n      verdict_pattern: (.)\n",
+            13,
+            "conflict",
+            "verdict_pattern",
+            "`verdict_position: json` reads a key of the JSON, so `verdict_pattern` is not used",
+            id="JSON and a pattern",
+        ),
+        pytest.param(
+            f"{PLACES}      use_structured_outputs: yes\n      verdict_position: last_line\n",
+            13,
+            "conflict",
+            "verdict_position",
+            "with `use_structured_outputs` a reply is JSON, so `verdict_position` finds no verdict",
+            id="a schema and a line",
+        ),
+        pytest.param(
+            f"{PLACES}      verdict_pattern: (.)\n      use_structured_outputs: true\n",
+            12,
+            "conflict",
+            "verdict_pattern",
+            "with `use_structured_outputs` a reply is JSON, so `verdict_pattern` finds no verdict",
+            id="a schema and a pattern",
+        ),
+        pytest.param(
+            f"{PLACES}      verdict_position: first\n",
+            12,
+            "bad_value",
+            "verdict_position",
+            "expected one of `first_line`, `last_line`, `json`, got `first`",
+            id="an unknown position",
+        ),
+        pytest.param(
+            f"{PLACES}      verdict_pattern: 'Score: (\\d'\n",
+            12,
+            "bad_value",
+            "verdict_pattern",
+            "not a regular expression: missing ) at character 11",
+            id="no regular expression",
+        ),
+        pytest.param(
+            f"{PLACES}      verdict_pattern: 'Score: \\d'\n",
+            12,
+            "bad_value",
+            "verdict_pattern",
+            "expected a regular expression with one group, got none: `Score: \\d`",
+            id="no group",
+        ),
+    ],
+)
+def test_a_place_where_no_verdict_can_be_is_told_at_its_place(
+    tmp_path: Path, text: str, line: int, rule: str, field: str, detail: str
+) -> None:
+    assert problems(tmp_path, text) == [(line, rule, f"definition.scorers[0].{field}", detail)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"{LABELER}      valid_labels: [a, A, b]\n", id="labels of a labeler"),
+        pytest.param(
+            f"{CLASSIFIER}      correct_labels: [Right]\n      incorrect_labels: [wrong, right]\n",
+            id="labels of both lists",
+        ),
+        pytest.param(
+            f"{PLACES}      verdict_position: json\n      use_structured_outputs: true\n",
+            id="JSON with a schema",
+        ),
+        pytest.param(
+            f"{PLACES}      verdict_position: last_line\n      verdict_pattern: 'is (.)'\n",
+            id="a pattern on a line",
+        ),
+    ],
+)
+def test_labels_in_two_cases_and_places_that_agree_are_allowed(tmp_path: Path, text: str) -> None:
+    assert problems(tmp_path, text) == []
+
+
 def test_all_labels_that_read_alike_are_told_at_once(tmp_path: Path) -> None:
-    text = f"{CLASSIFIER}      correct_labels: [a, A, b]\n      incorrect_labels: [B, a, c]\n"
+    text = f"{CLASSIFIER}      correct_labels: [a, a., b]\n      incorrect_labels: [b, a, c]\n"
 
     assert [one[2].rpartition(".")[2] for one in problems(tmp_path, text)] == [
         "correct_labels[1]",
@@ -167,6 +233,11 @@ def test_all_labels_that_read_alike_are_told_at_once(tmp_path: Path) -> None:
             f"{CLASSIFIER}      correct_labels: [<< config.label >>]\n"
             "      incorrect_labels: [<< config.label >>]\n",
             id="a label",
+        ),
+        pytest.param(f"{PLACES}      verdict_pattern: << config.label >>\n", id="a pattern"),
+        pytest.param(
+            f"{PLACES}      verdict_position: << config.label >>\n      verdict_pattern: (.)\n",
+            id="a position",
         ),
     ],
 )

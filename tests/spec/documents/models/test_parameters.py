@@ -89,7 +89,7 @@ def test_a_value_of_the_declared_type_is_used(spec: Parameter, value: Any, expec
         (SIZES, "s", "expected `list`, got `str`"),
         (SIZES, ["s", "x"], "expected one of `s`, `m`, got `x`"),
         (MODEL, 3, "expected the key of a model, got `int`"),
-        (MODEL, " ", "expected the key of a model, got an empty text"),
+        (MODEL, " ", "expected the key of a model, got an empty string"),
     ],
     ids=named,
 )

@@ -395,7 +395,7 @@ def test_what_is_no_message_is_not_compared_unless_its_author_says_how(
     chat = text.replace(tasks, "[chat_completion, custom]")
 
     assert (problem.rule, problem.field) == ("missing_key", "definition.scorers[0].value")
-    assert problem.hint.startswith("set `value` to what is compared")
+    assert problem.hint.startswith("set `value` to the text to compare")
     assert problems(tmp_path / "b", said) == problems(tmp_path / "c", chat) == []
 
 

@@ -25,7 +25,7 @@ key: copy
 display_name: Copy
 config_spec: [{type: dataset, key: of, display_name: Of}]
 definition:
-  data_source: {type: dataset_samples, key: "<< config.of >>"}
+  dataset: {type: dataset_samples, key: "<< config.of >>"}
   synthesizers: [{type: empty}]
 """
 TOPICS = "key: topics\ndisplay_name: T\nsource: {type: inline, samples: [{topic: x}]}\n"
@@ -83,7 +83,7 @@ def test_layers_that_are_each_made_twice_of_the_one_below_are_looked_at_once(
     both = (
         "key: both\ndisplay_name: Both\n"
         f"config_spec: [{spec}]\n"
-        f"definition:\n  data_source: {source}\n  synthesizers: [{{type: empty}}]\n"
+        f"definition:\n  dataset: {source}\n  synthesizers: [{{type: empty}}]\n"
     )
     layers = {}
     for number in range(1, 25):

@@ -36,7 +36,7 @@ def details(prompt: str, target: str, *examples: tuple[str, str]) -> list[str]:
             "3 + 4 =",
             "7",
             [("3  +  4 =", "8")],
-            "shows another answer",
+            "shows a different answer",
             id="equal, with another answer",
         ),
         pytest.param(

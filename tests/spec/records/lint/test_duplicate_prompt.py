@@ -33,9 +33,7 @@ def details(*tasks: TaskSpec) -> dict[str | None, str]:
 def test_the_same_prompt_names_the_first(copy: str) -> None:
     found = details(task("a", "What is 17 + 24?"), task("b", "What is 8 + 1?"), task("c", copy))
 
-    assert found == {
-        "c": "the same prompt as line 1 (`a`), so the question counts twice; remove one"
-    }
+    assert found == {"c": "the same prompt as line 1 (`a`), so the record counts twice; remove one"}
 
 
 def test_every_copy_names_the_first() -> None:
@@ -68,7 +66,7 @@ def test_other_targets_are_said(category: str, metric: str, said: str) -> None:
 def test_a_copy_in_another_category_is_found() -> None:
     found = details(task("a", "Why?"), task("b", "Why?", category="summary"))
 
-    assert found == {"b": "the same prompt as line 1 (`a`), in another category; remove one"}
+    assert found == {"b": "the same prompt as line 1 (`a`), in a different category; remove one"}
 
 
 @pytest.mark.parametrize(

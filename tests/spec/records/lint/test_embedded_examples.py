@@ -31,7 +31,7 @@ def details(prompt: str, category: str = "summary") -> list[str]:
 def test_a_pair_that_repeats_is_found(prompt: str, word: str) -> None:
     (detail,) = details(prompt)
 
-    assert detail.startswith(f"`{word}:` comes again")
+    assert detail.startswith(f"`{word}:` occurs again")
 
 
 @pytest.mark.parametrize(

@@ -66,10 +66,8 @@ def test_nearly_the_same_words_with_the_same_target_are_found(one: str, other: s
 @pytest.mark.parametrize(
     ("other", "target", "said"),
     [
-        pytest.param(
-            "So: what is it", "loaf", "so the question counts twice", id="the same target"
-        ),
-        pytest.param("“So what is it?”", "milk", "with other targets", id="another target"),
+        pytest.param("So: what is it", "loaf", "so the record counts twice", id="the same target"),
+        pytest.param("“So what is it?”", "milk", "with different targets", id="another target"),
     ],
 )
 def test_the_same_words_are_found_however_few(other: str, target: str, said: str) -> None:

@@ -48,6 +48,15 @@ def details(category: str, metric: str, step: str, *targets: str) -> list[str]:
         ),
         pytest.param("code_exec code_exec none", ("f('\0')",), "not Python", id="a NUL"),
         pytest.param("code_exec code_exec none", ("(" * 500,), "not Python", id="too deep"),
+        pytest.param(
+            "code_exec code_exec none", ("f()", "assert False"), "pass `targets[1]`", id="fails"
+        ),
+        pytest.param(
+            "code_exec code_exec none",
+            ("import a_module_that_is_nowhere\nf()",),
+            "`a_module_that_is_nowhere`, which is not installed",
+            id="a module that is nowhere",
+        ),
     ],
 )
 def test_what_no_output_can_reach_is_found(case: str, targets: tuple[str, ...], said: str) -> None:

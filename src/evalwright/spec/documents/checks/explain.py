@@ -34,6 +34,8 @@ from evalwright.spec.documents.yaml.problems import (
 )
 
 _LONGEST_SHOWN = 80
+_MOST_EXPLAINED = 1000
+"""Maximum number of mistakes in a document that are reported."""
 _LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
 _QUOTED_NAME = re.compile(r"'([^']*)'")
 _TYPE_ENDINGS = ("_type", "_parsing", "_from_float", "none_required")
@@ -58,8 +60,8 @@ _BOUNDS = {
     "less_than_equal": "a number of at most {le}",
     "multiple_of": "a multiple of {multiple_of}",
     "finite_number": "a finite number",
-    "string_too_short": "a text of at least {min_length} character{s}",
-    "string_too_long": "a text of at most {max_length} character{s}",
+    "string_too_short": "a string of at least {min_length} character{s}",
+    "string_too_long": "a string of at most {max_length} character{s}",
     "too_short": "at least {min_length} item{s}",
     "too_long": "at most {max_length} item{s}",
 }
@@ -165,7 +167,7 @@ def _has(value: Any, step: str | int) -> bool:
 def explain_validation_error(error: ValidationError, top: Any, data: Any) -> list[Fault]:
     """Return every mistake, at its path; `top` is the expected class of the data."""
     faults: dict[FieldPath, list[Fault]] = {}
-    for details in error.errors(include_url=False):
+    for details in error.errors(include_url=False)[:_MOST_EXPLAINED]:
         fault = _explain(details, _find_spot(details["loc"], top, data))
         faults.setdefault(fault.path, []).append(fault)
     return _drop_echoes([_merge_faults(several) for several in faults.values()])
@@ -220,7 +222,7 @@ def _wrong_type(expected: str, spot: _ErrorSpot) -> Fault:
     elif expected == "str" and isinstance(spot.value, bool | int | float):
         hint = f'put it in quotes: "{spot.value}"'
     elif expected == "list" and isinstance(spot.value, str | dict):
-        hint = "a list has its items in brackets, or on lines that begin with `- `"
+        hint = "write list items in brackets, or on lines that begin with `- `"
     elif expected == "dict" and isinstance(spot.value, str):
         hint = _suggest_mapping(spot)
     detail = f"expected `{expected}`, got `{type_name(spot.value)}`"
@@ -258,7 +260,7 @@ def _missing_key(error: ErrorDetails, _: Mapping[str, Any], spot: _ErrorSpot) ->
 
 def _wrong_choice(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot) -> Fault:
     names = _QUOTED_NAME.findall(str(context.get("expected", "")))
-    expected = quote_names(names) or "another value"
+    expected = quote_names(names) or "a different value"
     several = "one of " if len(names) > 1 else ""
     detail = f"expected {several}{expected}, got {quote_value(spot.value)}"
     hint = did_you_mean(spot.value, names) if isinstance(spot.value, str) else ""
@@ -302,7 +304,7 @@ def _missing_type(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot)
             detail = f"unknown key `{key}`, and `{field}` is missing"
             return Fault((*spot.path, key), "unknown_key", detail, hint, at_key=True)
     known = sorted({str(tag) for kind, _ in spot.members for tag in _tags(kind, field)})
-    hint = f"one of {quote_names(known)}" if known else ""
+    hint = f"expected one of {quote_names(known)}" if known else ""
     return Fault((*spot.path, field), "missing_key", f"`{field}` is missing", hint)
 
 
@@ -356,7 +358,7 @@ def quote_value(value: Any) -> str:
     if isinstance(value, str):
         text = " ".join(value.split())
         shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
-        return f"`{shown}`" if shown else "an empty text"
+        return f"`{shown}`" if shown else "an empty string"
     if isinstance(value, list | dict):
         kind = type_name(value)
         return f"a `{kind}` of {len(value)}" if value else f"an empty `{kind}`"

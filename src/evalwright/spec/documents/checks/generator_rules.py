@@ -80,6 +80,9 @@ def find_generator_warnings(document: Any) -> Iterator[Fault]:
     """A warning for every part in the earlier spelling, and for fields that do not fit."""
     if not isinstance(document, GeneratorDocument):
         return
+    if document.definition.data_source is not None:
+        detail = "`data_source` is the old name of `dataset`"
+        yield _deprecated_key(("definition", "data_source"), detail, "write `dataset`")
     for number, synthesizer in enumerate(document.definition.synthesizers):
         path = ("definition", "synthesizers", number)
         yield from _find_earlier_names(synthesizer, path)
@@ -88,7 +91,7 @@ def find_generator_warnings(document: Any) -> Iterator[Fault]:
         elif isinstance(synthesizer, TemplateSynthesizer):
             yield from _check_template(synthesizer, path)
         elif isinstance(synthesizer, PythonSynthesizer) and synthesizer.merges_columns:
-            detail = "`synthesize(sample)` is the earlier spelling of `synthesize(source)`"
+            detail = "`synthesize(sample)` is the old syntax for `synthesize(source)`"
             hint = "write `def synthesize(source)`, and return whole rows: `{**source, …}`"
             fault = Fault((*path, "synthesize_snippet"), "deprecated", detail, hint, "warning")
             yield fault
@@ -97,27 +100,27 @@ def find_generator_warnings(document: Any) -> Iterator[Fault]:
 def _find_earlier_names(synthesizer: SynthesizerSpec, path: FieldPath) -> Iterator[Fault]:
     for below, template in find_parts(synthesizer, Template, path):
         if "sample" in template.names():
-            detail = "`sample` is the earlier spelling of `source`"
+            detail = "`sample` is the old syntax for `source`"
             hint = "write `{{ source.COLUMN }}`"
             yield Fault(below, "deprecated", detail, hint, level="warning")
 
 
 def _find_earlier_llm(synthesizer: Llm, path: FieldPath) -> Iterator[Fault]:
     if synthesizer.user_prompt is not None:
-        detail = "`user_prompt` is the earlier spelling of `user_prompt_template`"
+        detail = "`user_prompt` is the old syntax for `user_prompt_template`"
         yield _deprecated_key((*path, "user_prompt"), detail, "write `user_prompt_template`")
     names = [synthesizer.output_column] if synthesizer.output_column else [*synthesizer.properties]
     for key in ("output_column", "output_columns"):
         if getattr(synthesizer, key) is not None:
             hint = f"write `sample_properties: {{{names[0]}: {{type: string}}}}`, for a JSON reply"
-            detail = f"`{key}` is the earlier spelling of `sample_properties`"
+            detail = f"`{key}` is the old syntax for `sample_properties`"
             yield _deprecated_key((*path, key), detail, hint)
 
 
 def _check_template(synthesizer: TemplateSynthesizer, path: FieldPath) -> Iterator[Fault]:
     if synthesizer.columns is not None:
         hint = "write `template`, whose text is the column `text`, and `fields`"
-        detail = "`columns` is the earlier spelling of `template` and `fields`"
+        detail = "`columns` is the old syntax for `template` and `fields`"
         yield _deprecated_key((*path, "columns"), detail, hint)
         return
     used, fields = synthesizer.find_placeholders(), list(synthesizer.fields)

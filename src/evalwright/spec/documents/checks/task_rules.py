@@ -5,10 +5,11 @@ skips what is missing. The classes of `models.task` check the structure.
 
 For judges:
 
-    label_twice    a label that is in both lists, or twice in one; case, spaces, quotes, bold and a
-                   final period make no difference
+    label_twice    a label that is in both lists, or twice in one; spaces, quotes, bold and a final
+                   period make no difference
     blank_label    a label that is only spaces
     empty_scale    `score_max` that is not above `score_min`
+    conflict       two options that say where the verdict is, and contradict each other
 """
 
 import re
@@ -18,7 +19,7 @@ from typing import Any
 
 from evalwright.components import USER_KEY
 from evalwright.nearest import nearest
-from evalwright.scorers.judging.verdict_values import fold_bare_label, fold_label
+from evalwright.scorers.judging.verdict_values import bare_label, plain_label
 from evalwright.spec.documents.checks.trials import check_trials_definition
 from evalwright.spec.documents.models.parameters import is_stand_in
 from evalwright.spec.documents.yaml.problems import (
@@ -50,6 +51,7 @@ _ASK_ONCE = ("single_turn_solver", "grouped_single_turn_solver")
 """The solvers whose output is the model's output unchanged."""
 BETWEEN_FIELDS = frozenset({"label_twice", "empty_scale"})
 """Rules about several fields of one scorer: skipped if any of them is a stand-in."""
+_JUDGES = frozenset({"model_as_a_judge_classifier", "model_as_a_judge_scorer", "labeler_via_model"})
 _LABEL_LISTS = {
     "model_as_a_judge_classifier": ("correct_labels", "incorrect_labels"),
     "labeler_via_model": ("valid_labels",),
@@ -151,7 +153,7 @@ def _check_dataset(dataset: Any) -> Iterator[Fault]:
 def _check_values_without_solver(scorers: list[Any]) -> Iterator[Fault]:
     """Without a solver there is no answer, so a scorer must name what it compares."""
     detail = "`value` is missing; a task without a solver has no answer to compare"
-    yield from _missing_values(scorers, detail, 'such as `value: "{{ sample.answer }}"`')
+    yield from _missing_values(scorers, detail, 'for example, `value: "{{ sample.answer }}"`')
     for number, scorer in _list_mappings(scorers):
         if scorer.get("type") in _NEED_ANSWERS:
             detail = f"`{scorer['type']}` scores an answer; a task without a solver has none"
@@ -168,7 +170,7 @@ def _check_values_without_chat(tasks: list[Any], definition: dict[str, Any]) -> 
     makes_messages = solver.get("postprocessor") is not None  # of anything, perhaps
     if chats or makes_messages or solver.get("type") not in _ASK_ONCE:
         return
-    hint = 'set `value` to what is compared, such as `value: "{{ solver_output.output.label }}"`'
+    hint = 'set `value` to the text to compare, such as `value: "{{ solver_output.output.label }}"`'
     detail = f"`value` is missing; a model for {quote_names(tasks)} returns no message to compare"
     yield from _missing_values(get_list(definition, "scorers"), detail, hint)
 
@@ -274,6 +276,8 @@ def check_judges(scorers: list[Any]) -> Iterator[Fault]:
         path: FieldPath = ("definition", "scorers", number)
         kind = str(scorer.get("type"))
         yield from _check_labels(scorer, _LABEL_LISTS.get(kind, ()), path)
+        if kind in _JUDGES:
+            yield from _check_place(scorer, path)
         if kind == "model_as_a_judge_scorer":
             yield from _check_scale(scorer, path)
 
@@ -287,7 +291,7 @@ def _check_labels(
             if not isinstance(label, str) or not label or is_stand_in(label):
                 continue
             where = (*path, name, number)
-            if not (plain := fold_bare_label(label)):
+            if not (plain := bare_label(label)):
                 yield Fault(where, "blank_label", "expected a label, got only spaces")
             elif plain in first:
                 yield Fault(where, "label_twice", _explain_label(str(label), name, *first[plain]))
@@ -301,9 +305,27 @@ def _explain_label(label: str, name: str, other: str, where: str) -> str:
         return f"the label `{label}` is also one of the `{where}`{known}: it must have one meaning"
     if other == label:
         return f"the label `{label}` is in this list twice"
-    if fold_label(other) != fold_label(label):
-        return f"the labels `{other}` and `{label}` are the same: quotes and periods do not count"
-    return f"the labels `{other}` and `{label}` are the same: case does not count"
+    ignored = "spaces" if plain_label(other) == plain_label(label) else "quotes and periods"
+    return f"the labels `{other}` and `{label}` are the same: {ignored} do not count"
+
+
+def _check_place(scorer: dict[str, Any], path: FieldPath) -> Iterator[Fault]:
+    """Yield contradictions between the options that say where the verdict is."""
+    position, pattern = scorer.get("verdict_position"), scorer.get("verdict_pattern")
+    structured = str(scorer.get("use_structured_outputs")).lower() in {"true", "yes", "on"}
+    if position == "json" and pattern is not None:
+        detail = (
+            "`verdict_position: json` reads a key of the JSON, so `verdict_pattern` is not used"
+        )
+        yield Fault((*path, "verdict_pattern"), "conflict", detail, "remove one", at_key=True)
+    elif structured:
+        chosen = "verdict_pattern" if pattern is not None else "verdict_position"
+        if pattern is not None or position in {"first_line", "last_line"}:
+            detail = (
+                f"with `use_structured_outputs` a reply is JSON, so `{chosen}` finds no verdict"
+            )
+            hint = "remove it, or write `use_structured_outputs: false`"
+            yield Fault((*path, chosen), "conflict", detail, hint, at_key=True)
 
 
 def _check_scale(scorer: dict[str, Any], path: FieldPath) -> Iterator[Fault]:

@@ -53,7 +53,7 @@ def check_trials_definition(definition: dict[str, Any]) -> Iterator[Fault]:
         name = aggregator.get("score_name")
         if isinstance(name, str) and first.setdefault(name, number) != number:
             detail = (
-                f"the name `{name}` is already used by aggregator {first[name] + 1} of this list"
+                f"the name `{name}` is already used by aggregator {first[name] + 1} in this list"
             )
             yield Fault((*path, "score_name"), "duplicate_key", detail)
 
@@ -63,7 +63,7 @@ def _check_k(aggregator: dict[str, Any], path: FieldPath) -> Iterator[Fault]:
     if function in PASS_FUNCTIONS and k is None:
         if not any(did_you_mean(str(key), ["k"]) for key in aggregator if key != "k"):
             detail = f"`k` is missing; `{function}` needs it"
-            yield Fault((*path, "k"), "missing_key", detail, "such as `k: 3`")
+            yield Fault((*path, "k"), "missing_key", detail, "for example, `k: 3`")
     elif function in ("mean", "min", "max") and k is not None:
         detail = f"`{function}` uses all trials: it does not accept `k`"
         yield Fault((*path, "k"), "conflict", detail, "remove it", at_key=True)
@@ -79,7 +79,7 @@ def check_aggregators(trials: TrialsDefinition | None, scorers: Sequence[Any]) -
         for scorer in scorers if result != name else ():
             if {name, result} <= {*(scorer.score_names or ())}:
                 detail = f"`{scorer.type}` already has a score `{result}`"
-                hint = "give the result another name"
+                hint = "give the result a different name"
                 yield Fault((*path, "aggregator", "score_name"), "duplicate_key", detail, hint)
         if tells and name not in known and not is_stand_in(name):
             gives = f"the scores are {quote_names(known)}" if known else "there are no scorers"
@@ -130,7 +130,7 @@ def _warn_of_texts(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
         for where, kind, fields in metrics:
             for name in sorted(set(fields) & set(scorer.text_scores)):
                 detail = f"{_no_value(name, trials)}: `{kind}` will have no value either"
-                hint = "`repeatability` compares texts between runs; or use one trial per sample"
+                hint = "`repeatability` compares text between runs; or use one trial per sample"
                 yield Fault(where, "no_value_over_trials", detail, hint, level="warning")
 
 

@@ -11,7 +11,7 @@
         num_samples: 200
 
 The old syntax has no `config_spec`. It names models and datasets directly and sets the number of
-samples itself. You can mix the two.
+samples itself. You can mix the old and the new syntax.
 """
 
 from collections.abc import Iterator
@@ -59,8 +59,8 @@ class TaskSpecification(Component):
     repeatability: RepeatabilityConfig | None = None
     """Runs the specification several times and reports how well the runs agree."""
     task_result_log_path: Title | None = None
-    """Path of a result log, relative to this document. The result is read from the log instead of
-    running the specification, so the project needs neither the task nor a model."""
+    """Path of a result log, relative to this document. The result is read from the log, and the
+    specification is not run, so the project needs neither the task nor a model."""
 
 
 class RepeatedInput(Component):
@@ -131,7 +131,7 @@ class EvaluationDocument(Component):
     tags: list[str] = Field(default_factory=list)
     """Tags for searching."""
     use_cases: AnyOrNames | None = None
-    """Intended users. Not used."""
+    """Intended use cases. Not used."""
     domains: AnyOrNames | None = None
     """Subject. Not used."""
     providers: AnyOrNames | None = None
@@ -156,7 +156,7 @@ def complete_evaluation(data: dict[str, Any]) -> tuple[dict[str, Any], list[Faul
     """Return the data with defaults filled in, and faults between its fields."""
     faults: list[Fault] = []
     if "config_spec" in data and "description" not in data:
-        detail = "`description` is missing; an empty text is used"
+        detail = "`description` is missing; an empty string is used"
         faults.append(Fault(("description",), "missing_description", detail, level="warning"))
     specifications = data.get("task_specifications")
     if not isinstance(specifications, list):
@@ -178,7 +178,7 @@ def _check_num_runs(specification: dict[str, Any], path: FieldPath) -> Iterator[
     ]
     if not named:
         detail = "`repeatability_config` is missing"
-        hint = "such as `repeatability_config: { num_runs: 5 }`"
+        hint = "for example, `repeatability_config: { num_runs: 5 }`"
         yield Fault((*path, "repeatability_config"), "missing_key", detail, hint)
     elif len(named) > 1:
         detail = "expected one of `repeatability_config` and `config`, got both"

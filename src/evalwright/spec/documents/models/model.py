@@ -34,6 +34,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from evalwright.components import Component, Hidden, ReferencedKey, Snippet, provider_key
+from evalwright.lines import refuse_nul
 from evalwright.nearest import nearest
 from evalwright.registry import BUILT_IN, find_failure, names
 from evalwright.secrets import Secret
@@ -139,8 +140,9 @@ class CustomConnection(Component):
             parts = urlsplit("")
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise ValueError("expected a URL that begins with http:// or https://")
+        refuse_nul(value)
         if "@" in parts.netloc:
-            raise ValueError("expected a URL without user and password: use `api_key`")
+            raise ValueError("expected a URL without a user name and password: use `api_key`")
         return value
 
 
@@ -292,7 +294,8 @@ class Process(Component):
 class AdapterDocument(Component):
     """Translates between a solver and an endpoint with its own request format.
 
-    If `process_input` or `process_output` is omitted, that direction is left unchanged.
+    If `process_input` or `process_output` is omitted, data in that direction is passed on
+    unchanged.
     """
 
     key: ReferencedKey
@@ -310,7 +313,7 @@ class AdapterDocument(Component):
     process_output: Process | None = None
     """Builds the output from `body`, `status_code` and `model_info`."""
     task: MLTask | None = None
-    """Deprecated, has no effect: any model can use the adapter."""
+    """Deprecated; has no effect: any model can use the adapter."""
 
     def warnings(self) -> Iterator[Fault]:
         """What is deprecated."""

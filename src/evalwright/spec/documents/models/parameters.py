@@ -268,7 +268,7 @@ class _NameParameter(Parameter):
         if not isinstance(value, str):
             raise ValueError(f"expected the {self.takes}, got `{type_name(value)}`")  # noqa: TRY004 - one kind of error for all values
         if not value.strip():
-            raise ValueError(f"expected the {self.takes}, got an empty text")
+            raise ValueError(f"expected the {self.takes}, got an empty string")
         return value
 
 

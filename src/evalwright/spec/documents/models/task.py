@@ -38,7 +38,7 @@ class DatasetTemplate(Component):
     """The dataset or datasets of a task."""
 
     key: Title | None = None
-    """Key of the dataset, or of the task specification with `source: task_result`."""
+    """Key of the dataset or, with `source: task_result`, of the task specification."""
     keys: list[Title] | None = Field(default=None, min_length=1)
     """Keys of several datasets, joined row by row. Each sample maps parameter names to rows of
     their datasets."""

@@ -30,6 +30,7 @@ from evalwright.spec.documents.resolve.layout import (
     ProjectFile,
     describe_server_document,
     detect_kind,
+    find_include_root,
     find_project_root,
     list_named_files,
     list_outer_models,
@@ -196,7 +197,8 @@ def _read_files(path: Path, root: Path, environment: Mapping[str, str]) -> list[
 def _read_file(
     file: ProjectFile, environment: Mapping[str, str], composed: ComposedFiles, *, main: bool
 ) -> _ReadFile:
-    document = read_document(file.path, environment=environment, composed=composed)
+    root = find_include_root(file.path)
+    document = read_document(file.path, environment=environment, root=root, composed=composed)
     kind = detect_kind(document.data, file.folder)
     if kind == "policy" and file.path.name in RUN_FILES:
         kind = "run"  # one that has nothing else in it
@@ -360,8 +362,8 @@ def _merge_secrets(
                 secrets[name], first[name] = value, place
             elif reveal_secret(secrets[name]) != reveal_secret(value):
                 other = first[name]
-                detail = f"the secret `{name}` has another value in {other.file}:{other.line}"
-                hint = "give one of them another name"
+                detail = f"the secret `{name}` has a different value in {other.file}:{other.line}"
+                hint = "give one of them a different name"
                 fault = Fault(("secrets", name), "two_secrets", detail, hint, at_key=True)
                 yield from part.problems([fault])
 
@@ -400,7 +402,7 @@ def _index_entities(
         if _written_at(first) != _written_at(entity):
             where = f"{first.file}:{first.line}"
             detail = f"the key `{entity.key}` is used by another {entity.kind}, at {where}"
-            fault = Fault((), "duplicate_key", detail, "give one of them another key")
+            fault = Fault((), "duplicate_key", detail, "give one of them a different key")
             place = Place(entity.file, entity.line)
             problems.append(locate_fault(fault, place, entity.part.field(("key",))))
     return entities, problems

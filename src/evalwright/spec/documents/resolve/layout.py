@@ -87,7 +87,7 @@ def describe_server_document(data: Any) -> str:
         return ""
     keys = {str(key) for key in data}
     if keys & _APP_KEYS or {"key", "display_name"} <= keys <= _TITLE_KEYS:
-        return "an app document is not used: the folder of a project is its workspace"
+        return "an app document is not used: the project folder is its workspace"
     if {"function", "metric_key"} <= keys:
         return "a risk scorer (`function`, `metric_key`) is not used: there is no risk dashboard"
     policies = data.get("policies") if keys == {"policies"} else None
@@ -194,6 +194,8 @@ def list_outer_models(root: Path) -> Iterator[ProjectFile]:
 
 def _has_key(file: Path) -> bool:
     try:
+        if not file.is_file():  # to open a named pipe waits
+            return False
         with file.open("rb") as opened:
             return _HAS_KEY.search(opened.read(_MAX_BYTES_SEARCHED)) is not None
     except OSError:
@@ -217,9 +219,28 @@ def find_project_root(path: Path) -> Path:
     if not path.is_dir():
         root = find_file_root(path.absolute())
         return path.parent if root == path.absolute().parent else root
-    own = any((path / name).exists() for name in (*FOLDERS, *RUN_FILES))
+    own = _is_project(path)
     root = find_file_root(path.absolute() / "any")
     return path if own or root == path.absolute() else root
+
+
+def find_include_root(path: Path) -> Path:
+    """Return the folder below which the documents of a path may include files.
+
+    This is the folder of their project. For a document next to no project, such as `runs/a.yaml`,
+    it is that of the nearest project above it.
+    """
+    root = find_project_root(path)
+    for folder in (root.absolute(), *root.absolute().parents):
+        if folder.parent != folder and _is_project(folder):
+            return folder
+        if (folder / ".git").exists():
+            break
+    return root
+
+
+def _is_project(folder: Path) -> bool:
+    return any((folder / name).exists() for name in (*FOLDERS, *RUN_FILES))
 
 
 def list_yaml_files(folder: Path) -> list[Path]:

@@ -26,8 +26,8 @@ _CONFIG = re.compile(rf"<<\s*config\.({_NAME})\s*>>")
 _SECRET = re.compile(rf"\s*<<\s*secrets\.({_NAME})\s*>>\s*")
 _SECRET_IN_TEXT = re.compile(rf"(<<\s*secrets\.({_NAME})\s*>>)")
 _WHERE_SECRETS_GO = (
-    "use secrets in keys, headers, environments and certificates of models, "
-    "and in `python` synthesizers of generators"
+    "use secrets only in a model's keys, headers, environment and certificates, "
+    "and in a generator's `python` synthesizers"
 )
 _ALMOST = re.compile(
     r"(?P<open><{1,2})\s*(?P<space>[A-Za-z_]\w*)\s*(?P<dot>\.?)\s*(?P<name>[A-Za-z0-9_\-]*)"
@@ -106,7 +106,7 @@ def resolve_secrets(
         if whole is None:
             if "secrets." in text and "<<" in text:
                 detail = (
-                    "this text contains `secrets.` but is not a placeholder; it is left unchanged"
+                    "this string contains `secrets.` but is not a placeholder; it is left unchanged"
                 )
                 hint = "write `<< secrets.NAME >>` and nothing else"
                 fault = Fault(path, "malformed_placeholder", detail, hint, level="warning")

@@ -13,6 +13,7 @@ checked. A rule about other evaluations is not checked either.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalwright.lines import STDIN
@@ -26,7 +27,7 @@ from evalwright.spec.documents.models.parameters import is_stand_in
 from evalwright.spec.documents.models.policy import PolicyDocument, PolicyRule, Scope
 from evalwright.spec.documents.models.run_file import RunFile
 from evalwright.spec.documents.models.task import BenchmarkTask, TaskDocument
-from evalwright.spec.documents.resolve.layout import detect_kind
+from evalwright.spec.documents.resolve.layout import detect_kind, find_include_root
 from evalwright.spec.documents.yaml.problems import (
     Fault,
     FieldPath,
@@ -69,7 +70,12 @@ def read_policies(paths: Iterable[str], *, environment: Mapping[str, str]) -> Po
     `-` is the standard input. Each is read once, so it may be a pipe.
     """
     documents = [
-        read_document(_STDIN if path == STDIN else path, environment=environment)
+        read_document(
+            _STDIN if path == STDIN else path,
+            environment=environment,
+            root=find_include_root(Path() if path == STDIN else Path(path)),
+            takes_pipes=True,
+        )
         for path in dict.fromkeys(paths)
     ]
     problems = [problem for document in documents for problem in document.problems]
@@ -102,7 +108,7 @@ def parse_policies(documents: Sequence[YamlDocument]) -> tuple[list[WrittenPolic
             key = part.data.get("key")
             if isinstance(key, str) and (other := first.setdefault(key, place)) != place:
                 detail = f"the key `{key}` is used by another policy, at {other.file}:{other.line}"
-                hint = "give one of them another key"
+                hint = "give one of them a different key"
                 own_faults.append(Fault(("key",), "duplicate_key", detail, hint))
             problems += part.problems(own_faults)
             if policy is not None:

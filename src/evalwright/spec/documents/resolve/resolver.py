@@ -395,7 +395,7 @@ def _explain_missing_input(path: FieldPath, wanted: str | None, evaluation: Enti
         return [] if known else [Fault(where, "unknown_specification", detail, hint)]
     where = (*path, "task_specification_key")
     if kinds.get(wanted) == "repeatability":
-        detail = f"`{wanted}` is a repeatability itself"
+        detail = f"`{wanted}` is itself a repeatability specification"
         return [Fault(where, "conflict", detail, "name the specifications that it runs")]
     if wanted in kinds:
         return []
@@ -481,7 +481,7 @@ def _read_repetitions(
         why = f"`{spec.key}` reads the result of `{source}`"
         if place in keys:
             through = f"through dataset `{name}`, which changes it or joins it with others"
-            why = f"{why} {through}: so it cannot be read from a repetition"
+            why = f"{why} {through}: so it cannot be read from a repeated run"
             return spec, why, f"repeat `{source}` alone"
         if place in inputs.siblings and spec.evaluation_key != here:
             why += ", which is not repeated with it: the result of an earlier run would be read"

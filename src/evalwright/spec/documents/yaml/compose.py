@@ -14,7 +14,7 @@ Plain words follow the core schema of YAML 1.2: a label `no` stays the text that
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 import yaml
@@ -42,9 +42,11 @@ from evalwright.spec.documents.yaml.syntax_errors import (
 from evalwright.spec.documents.yaml.text_files import (
     INCLUDE_TAG,
     MAX_REFS,
+    OUTSIDE_HINT,
     REF_KEY,
     Mistake,
     TextFile,
+    check_inside,
     check_ref,
     display_path,
     explain_unreadable,
@@ -65,7 +67,7 @@ TOO_MANY = Mistake("too_many", f"more than {MAX_PROBLEMS} problems: the rest is 
 ALIAS_BOMB = Mistake(
     "alias_bomb",
     f"aliases and references repeat more than {MAX_REPEATED} values",
-    "write what differs, or put data into a dataset file",
+    "write only what differs, or move data to a dataset file",
 )
 _NOT_EXPANDED = (REF_KEY, "$provider")
 _STANDARD = "tag:yaml.org,2002:"
@@ -150,9 +152,17 @@ class ReadingState:
     """What the files of one document share. `composed` is shared by several documents."""
 
     def __init__(
-        self, environment: Mapping[str, str], composed: ComposedFiles | None = None
+        self,
+        environment: Mapping[str, str],
+        roots: Sequence[str],
+        composed: ComposedFiles | None = None,
+        *,
+        takes_pipes: bool = False,
     ) -> None:
         self.environment = environment
+        self.roots = roots
+        """The folders below which files may be included."""
+        self._takes_pipes = takes_pipes
         self.problems: list[Issue] = []
         self.unread: list[FieldPath] = []
         self.current = ComposedFile()
@@ -183,7 +193,8 @@ class ReadingState:
         real, shown = file if "\0" in file else os.path.realpath(file), display_path(file)
         known = self._composed.get((real, shown))
         if known is None or known.value is None or len(path) + known.value.height > MAX_DEPTH:
-            text = read_text(file)
+            takes_pipes = self._takes_pipes and not self._open  # never an included file
+            text = read_text(file, takes_pipes=takes_pipes)
             if isinstance(text, Mistake):
                 return text
             known = self._compose(text, real, path)
@@ -209,6 +220,8 @@ class ReadingState:
     def _find_ref(
         self, file: str, written: str, place: Place, path: FieldPath
     ) -> ComposedFile | Mistake:
+        if wrong := check_inside(file, "", self.roots):
+            return Mistake("bad_ref", f"`{written}`: {wrong}", OUTSIDE_HINT)
         real = os.path.realpath(file)
         if (known := self._done.get(real)) is not None:
             if known.value is not None:
@@ -322,7 +335,7 @@ class _Composer:
     def _resolve_alias(self, event: Any, path: FieldPath) -> ComposedValue:
         place = self._place(event)
         if event.anchor not in self._anchors:
-            known = nearest(event.anchor, list(self._anchors))
+            known = nearest(event.anchor, self._anchors)
             hint = f"did you mean `*{known}`?" if known else "an anchor is set with `&` before"
             mistake = Mistake("unknown_alias", f"no anchor is called `{event.anchor}`", hint)
         elif (value := self._anchors[event.anchor]) is None:
@@ -492,7 +505,7 @@ class _Composer:
         self, event: yaml.ScalarEvent, text: str, place: Place, path: FieldPath
     ) -> ComposedValue:
         if event.tag == INCLUDE_TAG:
-            included = read_include(text, self._text.path)
+            included = read_include(text, self._text.path, self._reading.roots)
             if isinstance(included, Mistake):
                 return self._report_loss(place, included, path)
             return ComposedValue(included, Marks(place))

@@ -73,7 +73,7 @@ def read_env_file(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[Is
     `KEY=value`, `export KEY=value`, `KEY='as it is'`, `KEY="with \n escapes"`; `#` begins a comment
     at the start of a line or after a space. A quoted value must end on its line.
     """
-    read = read_text(os.fspath(path))
+    read = read_text(os.fspath(path), takes_pipes=True)
     if isinstance(read, Mistake):
         file = show_path(path)
         fault = Fault((), read.rule, read.detail, read.hint)

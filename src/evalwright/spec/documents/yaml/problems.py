@@ -103,8 +103,8 @@ def find_duplicate_keys(parts: list[Any], path: FieldPath, what: str) -> Iterato
     for number, part in enumerate(parts):
         key = part.get("key") if isinstance(part, dict) else None
         if isinstance(key, str) and first.setdefault(key, number) != number:
-            detail = f"the key `{key}` is already used by {what} {first[key] + 1} of this list"
-            hint = "give one of them another key"
+            detail = f"the key `{key}` is already used by {what} {first[key] + 1} in this list"
+            hint = "give one of them a different key"
             yield Fault((*path, number, "key"), "duplicate_key", detail, hint)
 
 

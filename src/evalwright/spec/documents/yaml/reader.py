@@ -14,6 +14,7 @@ Does not:   raise for anything that a file may contain, or run anything: a tag t
 import os
 from collections.abc import Iterator, Mapping
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -35,7 +36,7 @@ from evalwright.spec.documents.yaml.problems import (
     format_path,
     locate_fault,
 )
-from evalwright.spec.documents.yaml.text_files import Mistake, display_path
+from evalwright.spec.documents.yaml.text_files import Mistake, display_path, list_include_roots
 from evalwright.types import Issue
 
 TODO_MARKER = "((TODO))"
@@ -69,15 +70,19 @@ def read_document(
     path: str | os.PathLike[str],
     *,
     environment: Mapping[str, str],
+    root: str | os.PathLike[str] | None = None,
     composed: ComposedFiles | None = None,
+    takes_pipes: bool = False,
 ) -> YamlDocument:
     """Read a YAML file; whatever is wrong with it is in `problems`.
 
+    It may include files below `root`, by default its own folder. It may be a pipe if `takes_pipes`.
     `composed` keeps the valid files of a project, so that documents that share one read it once.
     """
     file = os.fspath(path)
     name = show_path(display_path(file))
-    reading = ReadingState(environment, composed)
+    roots = list_include_roots(Path(file).parent if root is None else root)
+    reading = ReadingState(environment, roots, composed, takes_pipes=takes_pipes)
     marks = Marks(Place(name, 1))
     data: Any = None
     value: ComposedValue | None = None

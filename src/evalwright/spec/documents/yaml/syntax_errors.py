@@ -12,27 +12,27 @@ from evalwright.spec.documents.yaml.text_files import Mistake
 
 QUOTES = "put the text in quotes, or after `|` on its own lines"
 """Hint for text that YAML takes for something else."""
-UNQUOTED = "a template that is not in quotes"
+UNQUOTED = "a template must be in quotes"
 _NOT_TEXT = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _JINJA = re.compile(r"(?:^|[:\-\[,])\s*\{[{%]")
 _EXPLANATIONS = (
     ("mapping values are not allowed", "a second `:` on one line", QUOTES),
-    ("cannot start any token", "a character that no plain text may begin with", QUOTES),
+    ("cannot start any token", "unquoted text cannot begin with this character", QUOTES),
     ("expected alphabetic or numeric", "`*` and `&` begin the name of an anchor", QUOTES),
-    ("could not find expected ':'", "expected `key: value`, there is no `:`", ""),
+    ("could not find expected ':'", "expected `key: value`, but there is no `:`", ""),
     (
         "did not find expected '-' indicator",
         "expected another list item",
         "are the items indented equally?",
     ),
     ("did not find expected key", "expected a key here", "are the keys indented equally?"),
-    ("expected ',' or", "a bracket that is not closed, or a `,` missing", ""),
-    ("comment or line break", "`>` and `|` begin a text on the lines below", QUOTES),
+    ("expected ',' or", "a bracket is not closed, or a `,` is missing", ""),
+    ("comment or line break", "`>` and `|` begin a text block on the lines below", QUOTES),
     ("node content", "expected a value here", "is a bracket or a quote left open?"),
-    ("end of stream", "a quote or a bracket that is never closed", ""),
-    ("unknown escape", r"a `\` escape that YAML does not know", r"use single quotes, or `\\`"),
+    ("end of stream", "a quote or a bracket is never closed", ""),
+    ("unknown escape", r"unknown `\` escape", r"use single quotes, or `\\`"),
     ("sequence entries are not allowed", "a list cannot begin here", "begin it on its own line"),
-    ("undefined tag handle", "a tag with a prefix that is not declared", ""),
+    ("undefined tag handle", "the prefix of this tag is not declared", ""),
     ("incompatible YAML", "expected YAML 1.1 or 1.2", ""),
 )
 _BEGINS_BEFORE = ("end of stream", "expected ',' or", "expected ':'")
@@ -64,7 +64,9 @@ def explain_yaml_error(error: YAMLError, text: str) -> Mistake:
     written = lines[line - 1] if line <= len(lines) else ""
     if "\t" in written[: max(column, len(written) - len(written.lstrip()))]:
         column = written.index("\t") + 1
-        return Mistake("tab", "a tab where only spaces are allowed", "use spaces", line, column)
+        return Mistake(
+            "tab", "a tab is used where only spaces are allowed", "use spaces", line, column
+        )
     if _JINJA.search(written):
         return Mistake("bad_yaml", UNQUOTED, QUOTES, line, column)
     for part, detail, hint in _EXPLANATIONS:

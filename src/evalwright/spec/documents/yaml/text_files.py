@@ -7,13 +7,20 @@
 A file is UTF-8, with or without a byte order mark, and at most 10 MB. Every line ends in a plain
 newline, so lines count as in an editor.
 
-Paths are relative to the file that they are written in. Keys next to `$ref` are merged with those
-of the file, one level deep; for a key in both, the file's value is used. A `$ref` may be an item of
-a list; it stays one item, even if the file is a list.
+Paths are relative to the file that they are written in. They lead, symbolic links resolved, to a
+regular file in the project, or below a folder of `--include-root`: a document cannot read other
+files of the machine, and a named pipe or a device cannot stop the reading.
+
+Keys next to `$ref` are merged with those of the file, one level deep; for a key in both, the file's
+value is used. A `$ref` may be an item of a list; it stays one item, even if the file is a list.
 """
 
 import os
 import re
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,9 +57,32 @@ class Mistake(Struct, frozen=True):
     column: int | None = None
 
 
-def read_text(path: str) -> TextFile | Mistake:
-    """Return the text of a file, or why it cannot be read."""
+_more_roots: ContextVar[tuple[str, ...]] = ContextVar("_more_roots", default=())
+
+
+@contextmanager
+def allow_includes_below(folders: Iterable[str]) -> Iterator[None]:
+    """Let documents also include files below these folders."""
+    token = _more_roots.set((*_more_roots.get(), *map(os.path.realpath, folders)))
     try:
+        yield
+    finally:
+        _more_roots.reset(token)
+
+
+def list_include_roots(root: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Return the folders below which the documents of a project may include files."""
+    return (os.path.realpath(root), *_more_roots.get())
+
+
+def read_text(path: str, *, takes_pipes: bool = False) -> TextFile | Mistake:
+    """Return the text of a file, or why it cannot be read.
+
+    A named pipe or a device is refused, unless `takes_pipes`: opening it may wait forever.
+    """
+    try:
+        if not takes_pipes and (kind := _special_file(path)):
+            return Mistake("unreadable", f"expected a regular file, got {kind}")
         with open(path, "rb") as file:  # noqa: PTH123 - a path may have a NUL byte
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
@@ -66,6 +96,30 @@ def read_text(path: str) -> TextFile | Mistake:
             "move data to a dataset file",
         )
     return _decode(data, path)
+
+
+def _special_file(path: str) -> str:
+    """Return what a file is, unless it is a regular file or a directory."""
+    mode = os.stat(path).st_mode  # noqa: PTH116 - a path may have a NUL byte
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return ""
+    if stat.S_ISFIFO(mode):
+        return "a pipe"
+    return "a socket" if stat.S_ISSOCK(mode) else "a device"
+
+
+def check_inside(written: str, file: str, roots: Sequence[str]) -> str:
+    """Return why a path, written in a document, may not be included; `""` if it may."""
+    try:
+        real = Path(os.path.realpath(path_beside(file, written)))
+    except (OSError, ValueError):  # a NUL byte in the path: to open it says so
+        return ""
+    if any(real.is_relative_to(root) for root in roots):
+        return ""
+    return f"it is outside the project `{display_path(roots[0])}`"
+
+
+OUTSIDE_HINT = "copy it into the project, or allow its folder with `--include-root DIR`"
 
 
 def display_path(path: str) -> str:
@@ -115,10 +169,12 @@ def _explain_os_error(error: OSError) -> str:
     return f"the file cannot be read: {error.strerror or error}"
 
 
-def read_include(written: str, file: str) -> Authored | Mistake:
+def read_include(written: str, file: str, roots: Sequence[str]) -> Authored | Mistake:
     """Return the text of a file, with the place of its first line that is not blank."""
     if not written.strip():
         return Mistake("bad_include", "expected the path of a file after `!include`")
+    if wrong := check_inside(written.strip(), file, roots):
+        return Mistake("bad_include", f"`{written}`: {wrong}", OUTSIDE_HINT)
     read = read_text(path_beside(file, written.strip()))
     if isinstance(read, Mistake):
         return explain_unreadable("bad_include", written, read)

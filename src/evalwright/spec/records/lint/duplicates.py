@@ -2,7 +2,7 @@
 
 `duplicate_prompt`: a record asks word for word what an earlier one asks.
 
-Why:    the question counts twice in every mean, and its confidence interval treats two copies
+Why:    the record counts twice in every mean, and its confidence interval treats two copies
         as two observations. If the targets differ as well, one of the two is wrong.
 Wrong:  when a question is repeated on purpose, to be scored by two metrics; for questions about
         capital letters.
@@ -68,7 +68,7 @@ class DuplicatePrompt(Rule):
         """Report the first record with the same text."""
         first, end = record.seen.same_text, explain_repeat(record)
         if first is None:
-            first, end = record.seen.elsewhere, "in another category; remove one"
+            first, end = record.seen.elsewhere, "in a different category; remove one"
         if first is not None:
             detail = f"the same prompt as {self._places.describe(first)}, {end}"
             yield Finding(record.number, self.name, "prompt", detail)
@@ -103,7 +103,7 @@ class NearDuplicate(Rule):
             nearest = self._places.describe(self._corpus.first(min(beside[prompt])))
             detail = (
                 f"nearly the same words as {nearest}, the same numbers and a target in common: "
-                "the question counts twice; remove one, or make them differ"
+                "the record counts twice; remove one, or make them differ"
             )
             yield Finding(self._corpus.first(prompt), self.name, "prompt", detail)
 

@@ -96,10 +96,10 @@ class Places:
 def explain_repeat(record: LintedRecord) -> str:
     """Return the consequence of a question that an earlier record asks."""
     if not record.seen.contradicts:
-        return "so the question counts twice; remove one"
+        return "so the record counts twice; remove one"
     if record.task.category in ("summary", "code_exec"):  # two targets may both be right
-        return "with other targets, so the question counts twice; merge them into one record"
-    return "with other targets: at most one of the two can be right; remove the other"
+        return "with different targets, so the record counts twice; merge them into one record"
+    return "with different targets: at most one of the two can be right; remove the other"
 
 
 def normalize(text: str) -> str:

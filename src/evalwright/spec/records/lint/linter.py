@@ -81,13 +81,15 @@ class Linting(Checking):
     """Iterate once. `valid` counts the records linted, `errors` and `rules` the findings.
 
     A record that breaks a rule of the spec is not linted, only counted in `skipped`: `validate`
-    reports what is wrong with it. A file that cannot be read to its end is linted up to there.
+    reports what is wrong with it. A file that cannot be read to its end is linted up to there;
+    with `raises`, the iteration then ends with `Unreadable`.
     """
 
     level = "warning"
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, *, raises: bool = False) -> None:
         super().__init__(file)
+        self._raises = raises
         self.skipped = 0
         self.notes: list[str] = []
         """What was not checked, in words; for a very large file, or one in another format."""
@@ -109,3 +111,5 @@ class Linting(Checking):
         for issue in linter.end():
             self.rules[issue.rule] = self.rules.get(issue.rule, 0) + 1
             yield issue
+        if self.unreadable and self._raises:
+            raise self.unreadable

@@ -22,8 +22,8 @@ Wrong:  when silence is the right answer, as it may be in a record that tests a 
 Why:    the record costs every model the same points, and looks like a hard question. Either the
         post-process step makes answers that no target equals (`lower` and a target with a capital,
         `extract_first_line` and a target of several lines), or a `code_exec` target is not Python,
-        which makes the record fail at the stage `score` for every candidate, or a `bleu_4` target
-        has no word.
+        always fails (`assert False`) or imports a module that is not installed, which makes the
+        record fail at the stage `score` for every candidate, or a `bleu_4` target has no word.
 Wrong:  never, where the sandbox runs the Python that lints.
 
 One target that can be reached is enough, except in `code_exec`, where all must pass.
@@ -51,6 +51,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
+from evalwright.impossible_targets import explain_impossible
 from evalwright.spec.records.few_shot import find_answered_pair
 from evalwright.spec.records.lint.findings import Finding, LintedRecord, Rule, normalize, quote_text
 from evalwright.spec.records.lint.words import PromptWords, split_words
@@ -137,7 +138,7 @@ _SHAPES: dict[str, tuple[Callable[[str], bool], str]] = {
     ),
     "extract_first_line": (
         _is_one_line,
-        "`extract_first_line` keeps one line of an answer; shorten the target or use another rule",
+        "`extract_first_line` keeps one line; shorten the target or use a different rule",
     ),
 }
 
@@ -146,7 +147,7 @@ def explain_unreachable(record: LintedRecord) -> str | None:
     """Return why no output gets full marks, or None."""
     task = record.task
     if task.metric_name == "code_exec":
-        return _explain_not_python(task)
+        return _explain_not_python(task) or _explain_impossible(task)
     if task.metric_name == "bleu_4" and not any(map(tokens, task.targets)):
         why = "`bleu_4` compares words and the target has none; change the target or the metric"
         return f"no answer can match {quote_text(task.targets[0])}: {why}"
@@ -165,8 +166,18 @@ def _explain_not_python(task: TaskSpec) -> str | None:
             if error := _find_syntax_error(target):
                 return (
                     f"`targets[{number}]` is not Python ({error}): the record fails for every "
-                    "candidate; fix the target"
+                    "program; fix the target"
                 )
+    return None
+
+
+def _explain_impossible(task: TaskSpec) -> str | None:
+    for number, target in enumerate(task.targets):
+        if why := explain_impossible(target):
+            return (
+                f"no program can pass `targets[{number}]`: {why}: the record fails for every "
+                "candidate; fix the target"
+            )
     return None
 
 
@@ -192,7 +203,7 @@ def find_shown_answer(record: LintedRecord) -> str | None:
         right = normalize(example.completion).strip(_EDGES) in targets
         asked = _words(example.prompt)
         if (asked == record.words and asked.all) or (right and _asks_same(asked, record)):
-            shows = "shows its answer" if right else "shows another answer"
+            shows = "shows its answer" if right else "shows a different answer"
             asks = f"`few_shot_examples[{number}]` asks the record's own question"
             return f"{asks} and {shows}; replace it"
     return None
@@ -206,8 +217,8 @@ def find_embedded_examples(record: LintedRecord) -> str | None:
     if not word:
         return None
     return (
-        f"`{word}:` comes again after an answer, as in a few-shot block: examples are rendered and "
-        "counted only in `few_shot_examples`; put them there"
+        f"`{word}:` occurs again after an answer, as in a few-shot block: examples are rendered "
+        "and counted only in `few_shot_examples`; put them there"
     )
 
 

@@ -162,7 +162,7 @@ class TargetInPrompt(Rule):
     def _is_uncommon(
         self, held: _HeldTarget, prompts: int, with_own: Counter[tuple[str, Phrase]]
     ) -> bool:
-        """Whether a target that is in this many prompts is rare in those with other targets."""
+        """Whether a target that is in this many prompts is rare in those with different targets."""
         key = (held.category, held.phrase)
         mine = self._targets[key]
         others = self._records[held.category] - mine

@@ -1,6 +1,6 @@
 import pytest
 
-from evalwright.scorers.judging.verdicts import (
+from evalwright.scorers.judging.markup import (
     has_words,
     parse_named_line,
     remove_end_tokens,

@@ -1,0 +1,178 @@
+"""A task that is written in Python."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+from evalwright.datasets.json_files import to_json_row
+from evalwright.datasets.reading import FileRows, LazyRows, Reader, format_of
+from evalwright.datasets.rows import Rows
+from evalwright.errors import NoInput, UsageError
+from evalwright.nearest import nearest
+from evalwright.scorers.base import ScorerSpec
+
+AnyScorerArgument = str | Mapping[str, Any] | ScorerSpec | Callable[..., Any]
+_TARGETS = ("target", "targets", "answer", "label", "expected")
+_NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_-]+")
+_OPEN, _CLOSE = "{{", "}}"
+
+
+class Task:
+    """Rows, a prompt, and the scorers of the answers.
+
+    `data` is a list or another iterable of dicts, a data frame (pandas, polars, Arrow), a Hugging
+    Face dataset, or the path of a .csv, .jsonl, .json or .parquet file. In `prompt`, `{country}` is
+    the value of a column; `messages` is a list of `{"role": …, "content": …}` with the same
+    placeholders. Without both, the rows themselves are scored. A scorer is a function, the type of
+    a built-in scorer, or its fields as a dict. `target` names the column with the right answer, for
+    scorers that compare with one. Default: a column named `target` or `answer`, or the only column
+    that the prompt does not use.
+
+    >>> rows = [{"country": "France", "city": "Paris"}]
+    >>> task = ew.Task("capitals", rows, prompt="Capital of {country}?", scorers=["string_equals"])
+    >>> task.target
+    'city'
+    """
+
+    def __init__(  # noqa: PLR0913 - one keyword each
+        self,
+        name: str,
+        data: Any,
+        *,
+        scorers: Sequence[AnyScorerArgument],
+        prompt: str = "",
+        messages: Sequence[Mapping[str, str]] = (),
+        target: str = "",
+        trials: int | None = None,
+        description: str = "",
+    ) -> None:
+        self.name = name
+        self.key = _NOT_IN_KEYS.sub("-", name).strip("-")
+        if not self.key:
+            raise UsageError(f"a task needs a name with letters or digits, got {name!r}")
+        if not scorers:
+            raise NoInput(f"task `{name}` has no scorers", hint='such as `["string_equals"]`')
+        if prompt and messages:
+            raise UsageError(f"task `{name}` has both a `prompt` and `messages`: use one of them")
+        self.rows = read_data(data, f"the data of task `{name}`")
+        self.scorers = [scorers] if isinstance(scorers, str) else list(scorers)
+        self.description = description or name
+        self.trials = trials
+        self.messages = [dict(each) for each in messages]
+        if prompt:
+            self.messages = [{"role": "user", "content": prompt}]
+        self._columns = frozenset(
+            column for each in self.messages for column in self._placeholders(each["content"])
+        )
+        self._target = target
+
+    @property
+    def target(self) -> str:
+        """The column with the right answer; `UsageError` if it is unclear which."""
+        columns = self.rows.columns
+        if self._target:
+            if self._target not in columns:
+                raise UsageError(
+                    f"task `{self.name}`: no row has the column `{self._target}`",
+                    hint=_suggest_column(self._target, columns),
+                )
+            return self._target
+        named = [column for column in _TARGETS if column in columns]
+        unused = [column for column in columns if column not in self._columns]
+        if len(named) == 1 or len(unused) == 1:
+            return (named if len(named) == 1 else unused)[0]
+        raise UsageError(
+            f"task `{self.name}`: which column has the right answer? "
+            f"{', '.join(f'`{column}`' for column in named or unused or columns)}",
+            hint='name it: `ew.Task(…, target="…")`',
+        )
+
+    def check_columns(self) -> None:
+        """Raise `UsageError` if a placeholder is not a column."""
+        columns = self.rows.columns
+        for column in sorted(self._columns - set(columns)):
+            raise UsageError(
+                f"task `{self.name}`: the prompt uses `{{{column}}}`, but no row has this column",
+                hint=_suggest_column(column, columns),
+            )
+
+    def build_messages(self) -> list[dict[str, str]]:
+        """Return the messages as templates of documents."""
+        return [{**each, "content": self._to_template(each["content"])} for each in self.messages]
+
+    def _placeholders(self, text: str) -> Iterable[str]:
+        return [field for _, field in self._parts(text) if field is not None]
+
+    def _parts(self, text: str) -> list[tuple[str, str | None]]:
+        try:
+            parsed = list(Formatter().parse(text))
+        except ValueError as error:
+            raise UsageError(
+                f"task `{self.name}`: the prompt is not valid: {error}",
+                hint=f"write `{_OPEN}` and `{_CLOSE}` for braces that are text",
+            ) from None
+        for _, field, format_spec, conversion in parsed:
+            if field is not None and (not field.isidentifier() or format_spec or conversion):
+                raise UsageError(
+                    f"task `{self.name}`: `{{{field}}}` in the prompt is not the name of a column",
+                    hint=f"write `{_OPEN}` and `{_CLOSE}` for braces that are text",
+                )
+        return [(text, field) for text, field, *_ in parsed]
+
+    def _to_template(self, text: str) -> str:
+        pieces = []
+        for literal, field in self._parts(text):
+            pieces.append("{% raw %}" + literal + "{% endraw %}" if "{" in literal else literal)
+            if field is not None:
+                pieces.append(f"{_OPEN} sample.{field} {_CLOSE}")
+        return "".join(pieces)
+
+
+def read_data(data: Any, name: str) -> Rows:
+    """Return the rows of a file, a data frame, a dataset or an iterable of dicts."""
+    if isinstance(data, str | Path):
+        path = Path(data)
+        return Rows(FileRows(lambda: path, format_of(str(data))), name=str(data))
+    rows = [_read_row(row, number, name) for number, row in enumerate(_iterate(data, name))]
+    if not rows:
+        raise NoInput(f"{name}: no rows")
+    reader: Reader = LazyRows(lambda: iter([{**row} for row in rows]))
+    return Rows(reader, name=name)
+
+
+def _iterate(data: Any, name: str) -> Iterable[Any]:
+    """Return the rows of anything that has some."""
+    if isinstance(data, Mapping):
+        raise UsageError(f"{name} is one dict", hint="pass a list of dicts, one per sample")
+    if callable(getattr(data, "to_dicts", None)):  # polars
+        return list(data.to_dicts())
+    if callable(getattr(data, "to_pylist", None)):  # Arrow
+        return list(data.to_pylist())
+    if hasattr(data, "columns") and callable(getattr(data, "to_dict", None)):  # pandas
+        return list(data.to_dict("records"))
+    if not isinstance(data, Iterable):
+        raise UsageError(
+            f"{name}: expected rows, got `{type(data).__name__}`",
+            hint="pass a list of dicts, a data frame, a dataset or the path of a file",
+        )
+    return data
+
+
+def _read_row(row: Any, number: int, name: str) -> dict[str, Any]:
+    if not isinstance(row, Mapping):
+        raise UsageError(
+            f"{name}: row {number} is `{type(row).__name__}`, not a dict",
+            hint='write a dict per row, such as `{"question": "…", "answer": "…"}`',
+        )
+    try:
+        return to_json_row(dict(row))
+    except ValueError as error:
+        raise UsageError(f"{name}: row {number}: {error}") from None
+
+
+def _suggest_column(column: str, columns: Sequence[str]) -> str:
+    known = ", ".join(f"`{each}`" for each in columns)
+    closest = nearest(column, columns)
+    return f"did you mean `{closest}`?" if closest else f"the columns are {known}"
