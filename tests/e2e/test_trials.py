@@ -329,7 +329,7 @@ def test_a_repetition_of_a_chain_reads_its_own_answers_and_not_those_of_before(
         SOLVER + PLAIN,
         ASKED,
         "{key: rv, task_key: later}",
-        tasks__later=LATER,
+        tasks__later=LATER.replace("['solver_output']", "['solver_output']['items']"),
         evaluations__all=evaluation("all", again % "[{evaluation_key: whole}]"),
         evaluations__half=evaluation(
             "half", again % "[{evaluation_key: whole, task_specification_key: rv}]"

@@ -422,7 +422,9 @@ def test_a_full_disk_is_one_line_and_exit_4() -> None:
     done = in_shell(">/dev/full", BAD)
 
     assert done.returncode == 4
-    assert done.stderr == "evalwright: [Errno 28] No space left on device\n"
+    assert done.stderr == (
+        "evalwright: standard output cannot be written: no space left on device\n"
+    )
 
 
 def test_closed_streams_are_no_obstacle() -> None:

@@ -8,7 +8,16 @@ from evalwright.cli.run import command
 from evalwright.errors import UsageError
 from evalwright.plan.options import RunKeywords, RunOptions, parse_options
 
-TRANSLATED = {"files", "fail_fast", "models", "paths", "as_json", "markdown", "samples"}
+TRANSLATED = {
+    "files",
+    "fail_fast",
+    "include_root",
+    "models",
+    "paths",
+    "as_json",
+    "markdown",
+    "samples",
+}
 """Options of the command that are translated, are an alias, or are for printing."""
 
 

@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,7 @@ from tests.api.demo import demo, files_in
 from evalwright import api
 from evalwright.errors import BadTasks, Unreadable, UsageError
 from evalwright.projects.try_dataset import DatasetPreview
+from evalwright.spec.documents.yaml.text_files import allow_includes_below
 
 TASK = """\
 key: qa
@@ -30,7 +32,7 @@ DATASET = "key: questions\ndisplay_name: Q\nsource: {type: local, file_path: row
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty one, with documents elsewhere to put into it."""
     given = {
         "new/qa.yaml": TASK,
@@ -48,7 +50,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_text(text)
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
-    return tmp_path / "project"
+    with allow_includes_below([str(tmp_path)]):  # as `--include-root` does
+        yield tmp_path / "project"
 
 
 def test_a_task_comes_with_all_that_it_is_made_of(project: Path) -> None:
@@ -201,7 +204,8 @@ def test_nothing_is_copied_out_of_the_project(project: Path) -> None:
     (project.parent.parent / "parts").mkdir(exist_ok=True)
     (project.parent.parent / "parts" / "solver.yaml").write_text(SOLVER)
 
-    with pytest.raises(UsageError, match="would be outside the project"):
+    below_more = allow_includes_below([str(project.parent.parent)])
+    with below_more, pytest.raises(UsageError, match="would be outside the project"):
         api.add_entities("task", ["../new/far.yaml"])
 
     assert files_in(project) == {}

@@ -472,8 +472,8 @@ class TestBeforeTheFirstCall:
             pytest.param({"models": "scripted/orcale"}, UsageError, id="a model"),
             pytest.param({"models": []}, UsageError, id="no model"),
             pytest.param({"limit": 0}, UsageError, id="an option"),
-            pytest.param({"path": "nope.jsonl"}, UsageError, id="a file"),
-            pytest.param({"path": "bad.jsonl"}, BadTasks, id="a record"),
+            pytest.param({"tasks": "nope.jsonl"}, UsageError, id="a file"),
+            pytest.param({"tasks": "bad.jsonl"}, BadTasks, id="a record"),
             pytest.param({"prices": "nope.toml"}, UsageError, id="prices"),
             pytest.param({"store": "postgresql://x"}, UsageError, id="a store"),
         ],
@@ -488,7 +488,7 @@ class TestBeforeTheFirstCall:
         monkeypatch.chdir(tmp_path)
         write_records(tmp_path / "tasks.jsonl", record("a"))
         write_records(tmp_path / "bad.jsonl", "{")
-        right = {"path": "tasks.jsonl", "models": "scripted/oracle", "store": "runs.db"}
+        right = {"tasks": "tasks.jsonl", "models": "scripted/oracle", "store": "runs.db"}
 
         with pytest.raises(kind):
             ew.run(**{**right, **wrong})

@@ -127,9 +127,9 @@ issue_format_options = combine(
 
 
 def _allow_includes(context: click.Context, _: click.Parameter, folders: tuple[str, ...]) -> None:
-    from evalwright.spec.documents.yaml.text_files import allow_includes_below
-
     if folders:
+        from evalwright.spec.documents.yaml.text_files import allow_includes_below
+
         context.with_resource(allow_includes_below(folders))
 
 

@@ -16,7 +16,6 @@ a file that was removed is lost.
 import os
 import shutil
 import sqlite3
-import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -184,7 +183,6 @@ class SqliteConnection:
         """`shown` is the path in errors, if the opened file is a copy."""
         self._path = shown or path
         self._lock = Lock()
-        _refuse_special_file(self._path)
         with explain_errors(self._path), ExitStack() as cleanup:
             # Statements begin and end transactions themselves; threads are kept apart by the lock.
             self._sqlite = sqlite3.connect(
@@ -230,18 +228,6 @@ class SqliteConnection:
         """The last connection of all processes folds the WAL into the file."""
         with self._lock:
             self._sqlite.close()
-
-
-def _refuse_special_file(path: Path) -> None:
-    """Raise `Unreadable` for a device or a pipe: SQLite would write a journal beside it."""
-    try:
-        mode = path.stat().st_mode
-    except OSError:  # SQLite says why
-        return
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        kind = "a pipe" if stat.S_ISFIFO(mode) else "a device"
-        hint = "is `--store` what you meant? `memory:` is a store that is not kept"
-        raise Unreadable(f"{show_path(path)}: {kind}, not a file", hint=hint)
 
 
 @contextmanager

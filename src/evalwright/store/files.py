@@ -96,7 +96,11 @@ def check_files(path: Path) -> bool:
     if stat.S_ISDIR(found.st_mode):
         raise Unreadable(f"{where}: a directory, not a file")
     if not stat.S_ISREG(found.st_mode):
-        raise Unreadable(f"{where}: not a regular file")
+        kind = "a pipe" if stat.S_ISFIFO(found.st_mode) else "a device"
+        raise Unreadable(
+            f"{where}: {kind}, not a file",
+            hint="`--store memory:` is a store that is not kept",
+        )
     if not found.st_size:
         raise StoreError(
             f"{where}: the file is empty, so it is not a store",
