@@ -132,7 +132,7 @@ def test_a_signal_before_the_first_sample_is_one_word(project: Path, *, ignored:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
-            preexec_fn=ignore if ignored else None,
+            preexec_fn=ignore if ignored else None,  # noqa: PLW1509 - no other thread is running
         )
         wait_until(lambda: len(server.log) > 0)
         process.send_signal(signal.SIGTERM)
@@ -170,7 +170,7 @@ def test_a_terminal_that_is_closed_stops_the_run_and_keeps_what_lands(project: P
         pid, terminal = pty.fork()
         if not pid:
             os.chdir(project)
-            os.execve(sys.executable, [*COMMAND, *RUN[:2], *RUN[3:]], environment(server))
+            os.execve(sys.executable, [*COMMAND, *RUN[:2], *RUN[3:]], environment(server))  # noqa: S606 - a terminal of its own
         wait_until(lambda: len(server.log) == CONNECTIONS)
         family = descendants(pid)
         os.close(terminal)
