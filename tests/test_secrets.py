@@ -145,6 +145,73 @@ def test_the_longer_of_two_that_start_alike_goes_whole() -> None:
     assert Redactor([KEY, f"{KEY}-and-more"]).clean(f"a {KEY}-and-more b") == "a [redacted] b"
 
 
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "percent, every character": lambda value: "".join(f"%{ord(c):02x}" for c in value),
+    "percent, here and there": lambda value: value.replace("j", "%6A").replace("-", "%2d"),
+    "percent, twice": lambda value: value.replace("-", "%252D"),
+    r"\u": lambda value: "".join(f"\\u{ord(c):04x}" for c in value),
+    r"\u in JSON in JSON": lambda value: json.dumps("".join(f"\\u{ord(c):04X}" for c in value)),
+    r"\u{}": lambda value: "".join(f"\\u{{{ord(c):x}}}" for c in value),
+    r"\x": lambda value: "".join(f"\\x{ord(c):02x}" for c in value),
+    "octal": lambda value: "".join(f"\\{ord(c):03o}" for c in value),
+    "HTML, decimal": lambda value: "".join(f"&#{ord(c)};" for c in value),
+    "HTML, hexadecimal": lambda value: "".join(f"&#x{ord(c):04X};" for c in value),
+    "hex with colons": lambda value: value.encode().hex(":"),
+    "hex with spaces": lambda value: value.encode().hex(" ").upper(),
+    "a dump in C": lambda value: ",\n    ".join(f"0x{ord(c):02x}" for c in value),
+    "base32": lambda value: base64.b32encode(b"xyz" + value.encode()).decode(),
+    "small base32": lambda value: base64.b32encode(b"xy" + value.encode()).decode().lower(),
+    "UTF-16": lambda value: value.encode("utf-16-le").decode("latin-1"),
+    "UTF-16 in JSON": lambda value: json.dumps(value.encode("utf-16-be").decode("latin-1")),
+    "UTF-16 in base64": lambda value: base64.b64encode(value.encode("utf-16")).decode(),
+    "UTF-16 in hex": lambda value: value.encode("utf-16").hex(),
+    "base64 with escaped slashes": lambda value: (
+        base64.b64encode(b"??" + value.encode()).decode().replace("/", "\\/")
+    ),
+}
+
+
+@pytest.mark.parametrize("spell", SPELLINGS.values(), ids=SPELLINGS)
+@pytest.mark.parametrize("part", [slice(None), slice(12), slice(-12, None), slice(3, 17)], ids=str)
+def test_a_secret_and_its_fragments_are_found_in_every_spelling(
+    spell: Callable[[str], str], part: slice
+) -> None:
+    spelt = spell(KEY[part])
+
+    cleaned = Redactor([KEY]).clean(f"The key is {spelt} (I think).")
+
+    assert MASK in cleaned
+    assert cleaned.startswith("The key is ")
+    assert cleaned.endswith(" (I think).")
+    assert len(cleaned) < len("The key is (I think).") + 3 * len(MASK), "nothing else is left"
+
+
+@pytest.mark.parametrize("start", range(len(KEY) - 11))
+def test_any_twelve_characters_of_a_secret_are_redacted(start: int) -> None:
+    assert Redactor([KEY]).clean(f"…{KEY[start : start + 12]}…") == "…[redacted]…"
+
+
+def test_eleven_characters_of_a_secret_are_not_redacted() -> None:
+    text = f"it begins with {KEY[:11]} and ends with {KEY[-11:]}"
+
+    assert Redactor([KEY]).clean(text) is text
+
+
+def test_of_a_long_secret_a_twentieth_is_redacted() -> None:
+    value = "".join(f"{number:03}" for number in range(400))
+    redactor = Redactor([value])
+
+    assert redactor.clean(f"<{value[500:560]}>") == "<[redacted]>"
+    assert redactor.clean(f"<{value[500:559]}>") == f"<{value[500:559]}>"
+
+
+def test_without_a_secret_every_text_is_left_as_it_is() -> None:
+    text = "a long text with %20 and \\u0041 and QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo="
+
+    assert Redactor([]).clean(text) is text
+    assert not Redactor([]).may_occur(text.encode())
+
+
 def test_every_occurrence_goes() -> None:
     assert Redactor([KEY]).clean(f"{KEY}{KEY}, {KEY}") == "[redacted][redacted], [redacted]"
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 import msgspec
 
+from evalwright.cli.messages import discard, print_message
 from evalwright.errors import EvalwrightError, UsageError
 from evalwright.report.export import to_json
 from evalwright.report.layout import lay_out, lay_out_blocks
@@ -160,7 +161,13 @@ def exit_with_report(
     report: "Report", *, as_json: bool, markdown: Path | None, interrupted: bool
 ) -> NoReturn:
     """Print and write a report, and exit with the code for its status."""
-    print_report(report, as_json=as_json, markdown=markdown)
+    try:
+        print_report(report, as_json=as_json, markdown=markdown)
+    except OSError as error:
+        if not interrupted:
+            raise
+        discard(sys.stdout)  # the terminal may be what sent the signal: it was closed
+        print_message(f"evalwright: {error}")
     if interrupted and report.status == "stopped":  # otherwise the last sample landed all the same
         sys.exit(130)
     if not all(row.holds for row in report.policies):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from evalwright.cli.messages import print_message
+from evalwright.cli.messages import print_message, write_message
 from evalwright.report.tables import dollars, shorten
 from evalwright.types import Outcome
 
@@ -86,7 +86,7 @@ class TerminalProgress:
             if self._live:
                 self._draw(now)
             else:
-                click.echo(self._plain_line(now), err=True)
+                write_message(f"{self._plain_line(now)}\n")
 
     def tell(self, text: str) -> None:
         """Print a message on its own line."""
@@ -128,7 +128,7 @@ class TerminalProgress:
         if len(means) > 1:
             lines += _model_lines(means, width)
         self._clear()
-        click.echo("\n".join(lines), nl=False, err=True, color=self._has_colour)
+        write_message("\n".join(lines), color=self._has_colour)
         self._drawn = len(lines)
 
     def _live_line(self, now: float, width: int, mean: str) -> str:
@@ -159,7 +159,7 @@ class TerminalProgress:
     def _clear(self) -> None:
         if self._live and self._drawn:
             up = f"\033[{self._drawn - 1}A" if self._drawn > 1 else ""
-            click.echo(f"\r{up}\033[J", nl=False, err=True, color=True)
+            write_message(f"\r{up}\033[J", color=True)
             self._drawn = 0
 
 

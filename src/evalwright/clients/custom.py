@@ -22,6 +22,7 @@ request, so they must not be cached by the request alone: see `takes_sample`.
 import ast
 import base64
 import binascii
+import re
 import ssl
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -43,6 +44,8 @@ FUNCTION = "run_inference"
 _UNCHECKED = "the server's certificate is not checked"
 _NEVER = {"model": "it is taken from the document's `model_key`", "messages": "the task sets them"}
 _LOGINS = {"authorization", "cookie"}
+_SCHEME = re.compile(r"\s*(?:Bearer|Basic|Token)\s+\S{8}", re.IGNORECASE)
+"""How a value begins that is a key whatever the name of its header."""
 _OK = 200
 _ARGUMENTS = 3
 _RETRYABLE = {
@@ -226,8 +229,12 @@ def hash_values(values: Mapping[str, Secret]) -> dict[str, str]:
 
 
 def select_logins(values: Mapping[str, Secret]) -> dict[str, Secret]:
-    """Return the headers or variables that hold a key, by their names or by declaration."""
-    return {name: value for name, value in values.items() if value.declared or _is_login(name)}
+    """Return the headers or variables that hold a key: by name, by declaration or by scheme."""
+    return {
+        name: value
+        for name, value in values.items()
+        if value.declared or _is_login(name) or _SCHEME.match(value.reveal())
+    }
 
 
 def _is_login(name: str) -> bool:

@@ -30,6 +30,8 @@ from evalwright.secrets import Redactor, Secret, secrets_in
 from evalwright.types import Completion, Failure, Issue, Outcome, Part, Request, Score, Trace
 
 Value = TypeVar("Value")
+_LARGE_BYTES = 2**16
+"""Most of a larger value is a vector, which is skipped when the texts are looked at."""
 _NUMBERS = frozenset({int, float})
 _FIELDS: dict[type[Struct], tuple[str, ...]] = {
     Outcome: ("sample_id", "sample", "trace", "scores", "failure", "parts", "whole"),
@@ -53,7 +55,27 @@ _FIELDS: dict[type[Struct], tuple[str, ...]] = {
 
 def redact(value: Value, redactor: Redactor) -> Value:
     """Return the value without secrets in its texts, keys and items, at any depth."""
-    return _redact(value, redactor) if redactor else value
+    if not redactor or not _may_hold_secret(value, redactor):
+        return value
+    redacted: Value = _redact(value, redactor)
+    return redacted
+
+
+def _may_hold_secret(value: Any, redactor: Redactor) -> bool:
+    """Look at the whole value at once, which costs less than its texts one by one."""
+    try:
+        data = msgspec.json.encode(_select_fields(value), enc_hook=repr)
+    except (TypeError, ValueError, RecursionError):
+        return True  # JSON cannot say it
+    return len(data) > _LARGE_BYTES or redactor.may_occur(data)
+
+
+def _select_fields(value: Any) -> Any:
+    if fields := _FIELDS.get(type(value)):
+        return [_select_fields(getattr(value, name)) for name in fields]
+    if isinstance(value, dict) and value and type(next(iter(value.values()))) in _FIELDS:
+        return [*value, *map(_select_fields, value.values())]
+    return value
 
 
 def _redact(value: Any, redactor: Redactor) -> Any:
