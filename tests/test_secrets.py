@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from evalwright.secrets import MASK, Redactor, Secret, secrets_in
+from evalwright.secrets import MASK, Redactor, Secret, looks_like_key, secrets_in
 
 KEY = "sk-proj-0123456789abcdef"
 
@@ -198,7 +198,7 @@ def test_eleven_characters_of_a_secret_are_not_redacted() -> None:
 
 
 def test_of_a_long_secret_a_twentieth_is_redacted() -> None:
-    value = "".join(f"{number:03}" for number in range(400))
+    value = "".join(f"{number:03x}" for number in range(400))
     redactor = Redactor([value])
 
     assert redactor.clean(f"<{value[500:560]}>") == "<[redacted]>"
@@ -268,3 +268,78 @@ def test_the_password_of_a_url_is_a_secret(url: str, expected: list[str]) -> Non
 
 def test_short_values_are_no_secrets_and_equal_ones_are_told_once() -> None:
     assert secrets_in({"A_KEY": "EMPTY", "B_KEY": KEY, "C_TOKEN": KEY}) == [KEY]
+
+
+PRIVATE_KEY = """-----BEGIN PRIVATE KEY-----
+MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQDf8mX2vJ1rT0aZ
+-----END PRIVATE KEY-----"""
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        pytest.param(
+            "correct horse battery staple 42", "a correct horse battery staple", id="a phrase"
+        ),
+        pytest.param("/srv/evaluations/2024/key.pem", "see /srv/evaluations/2025", id="a path"),
+        pytest.param("C:\\Users\\Ann\\keys\\key1.txt", "in C:\\Users\\Ann\\keys", id="in Windows"),
+        pytest.param(
+            "https://hooks.example.com/services/T0AB12CD34EF",
+            "https://hooks.example.com/services/",
+            id="a URL",
+        ),
+        pytest.param("password-for-production-2", "the password-for-production", id="hyphens"),
+        pytest.param("internationalization", "internationalize", id="a word"),
+        pytest.param("1234567890123456", "123456789012345", id="a number"),
+        pytest.param(PRIVATE_KEY, "-----BEGIN PRIVATE KEY-----", id="the frame of a key"),
+    ],
+)
+def test_only_the_whole_of_a_value_that_does_not_look_like_a_key_is_redacted(
+    value: str, text: str
+) -> None:
+    redactor = Redactor([value])
+
+    assert redactor.clean(text) is text
+    assert redactor.clean(f"it is {value}.") == "it is [redacted]."
+    assert redactor.clean(base64.b64encode(value.encode()).decode()).startswith(MASK)
+
+
+def test_fragments_of_a_key_between_words_are_redacted() -> None:
+    redactor = Redactor([PRIVATE_KEY, "Bearer 4fTq8Zx0LmWv7RkY"])
+
+    assert redactor.clean("it has kiG9w0BAQEFAASCB in it") == "it has [redacted] in it"
+    assert redactor.clean("Bearer of news, 8Zx0LmWv7RkY") == "Bearer of news, [redacted]"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(KEY, "4fTq8Zx0LmWv", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "Tr0ub4dor&3-horse"),
+        *("123456:ABC-DEF1234ghIkl", "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed"),
+    ],
+)
+def test_these_values_look_like_keys(value: str) -> None:
+    assert looks_like_key(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            "",
+            "4fTq8Zx0LmW",
+            "4fTq8Zx0 LmWv",
+            "4fTq8Zx0LmWü",
+            "correcthorsebattery",
+            "v2-of-our-service",
+        ),
+        *(
+            "my-long-passphrase-of-2024",
+            "MyApplicationSupport",
+            "~/keys/4fTq8Zx0LmWv",
+            "2024-01-15",
+        ),
+    ],
+)
+def test_these_do_not(value: str) -> None:
+    assert not looks_like_key(value)

@@ -60,6 +60,7 @@ _DIGITS_64 = bytes(
 _UPPER_32 = bytes(chr(n) in "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567" for n in range(256))
 _LOWER_32 = bytes(chr(n) in "abcdefghijklmnopqrstuvwxyz234567" for n in range(256))
 _NOT_HEX = bytes(n for n in range(256) if chr(n) not in "0123456789abcdefABCDEF")
+_NOT_DECIMAL_OR_X = bytes(n for n in range(256) if chr(n) not in "0123456789xX")
 _HEX_PREFIX = re.compile(rb"0[xX](?=[0-9A-Fa-f]{2})")
 _HEX_DIGIT = re.compile(rb"[0-9A-Fa-f]")
 _LAST_ASCII = 127
@@ -141,16 +142,26 @@ def _in_both_cases(code: int) -> str:
     return "".join(f"[{digit}{digit.upper()}]" for digit in f"{code:02x}")
 
 
-def join_tokens(data: bytes, shortest: int) -> bytes:
-    """Return the runs of characters of base64 that are long enough, with slashes between."""
-    marks = data.translate(_TOKEN)
-    run, end, tokens = b"\1" * shortest, 0, list[bytes]()
-    while (start := marks.find(run, end)) >= 0:
+def extend_alphabet(more: bytes) -> bytes:
+    """Return the alphabet of base64 and these bytes, for `join_runs`."""
+    return bytes(_TOKEN[n] or n in more for n in range(256))
+
+
+def join_runs(data: bytes, alphabet: bytes, shortest: int, separator: bytes = b"\n") -> bytes:
+    """Return the runs of characters of the alphabet that are long enough, and separators."""
+    marks = data.translate(alphabet)
+    run, end, runs = b"\1" * shortest, 0, list[bytes]()
+    while (start := marks.find(run, end)) >= 0:  # a loop: a generator would cost more
         end = marks.find(0, start + shortest)
         if end < 0:
             end = len(data)
-        tokens.append(data[start:end])
-    return b"////".join(tokens)
+        runs.append(data[start:end])
+    return separator.join(runs)
+
+
+def join_tokens(data: bytes, shortest: int) -> bytes:
+    """Return the runs of characters of base64 that are long enough, with slashes between."""
+    return join_runs(data, _TOKEN, shortest, b"////")
 
 
 def decode_tokens(tokens: bytes) -> bytes:
@@ -191,6 +202,14 @@ def decode_hex(data: bytes, shortest: int) -> bytes:
         data = _HEX_PREFIX.sub(b"", data)
     digits = data.translate(None, _NOT_HEX)
     return _decode_hex(digits) + _decode_hex(digits[1:])
+
+
+def take_digits(data: bytes) -> bytes:
+    """Return the decimal digits among the hex digits in the data."""
+    digits = data.translate(None, _NOT_DECIMAL_OR_X)
+    if b"0x" in digits or b"0X" in digits:
+        digits = _HEX_PREFIX.sub(b"", data).translate(None, _NOT_DECIMAL_OR_X)
+    return digits.translate(None, b"xX")
 
 
 def view_escapes(view: View, *, skipped: bytes = b"") -> View:

@@ -3,20 +3,20 @@ r"""Values that never print.
     key = Secret("sk-…")           repr, str and format say [redacted]; only reveal() returns it
     Redactor(values).clean(text)   the text without them, however they were written
 
-Holds:      the value, and any 12 characters of it in a row (of a value of more than 240
-            characters, any 20th part of it), as they are and in these encodings: percent-encoded
-            (a space also as `+`); `\u0073`, `\x73` and octal escapes; escaped for JSON; HTML
-            entities; hex, with or without separators; base64 in both alphabets and base32, alone
-            or anywhere inside something longer; UTF-16, as it is or in one of these. Escapes are
-            undone up to four times, before any other encoding.
+Holds:      the value, and any 12 characters of it in a row if it looks like a key (of a value of
+            more than 240 characters, any 20th part of it), as they are and in these encodings:
+            percent-encoded (a space also as `+`); `\u0073`, `\x73` and octal escapes; escaped for
+            JSON; HTML entities; hex, with or without separators; base64 in both alphabets and
+            base32, alone or anywhere inside something longer; UTF-16, as it is or in one of these.
+            Escapes are undone up to four times, before any other encoding.
 Does not:   find a value that was compressed, encrypted, reversed, or encoded twice in other ways
-            than by escapes; fewer than 12 characters of it; fragments, or UTF-16, of a value that
-            is not ASCII. Values shorter than 8 characters are left alone: without `test` no text
-            would be left whole.
+            than by escapes; fewer than 12 characters of it; fragments of a passphrase or a path;
+            UTF-16 of a value that is not ASCII. Values shorter than 8 characters are left alone:
+            without `test` no text would be left whole.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hmac import compare_digest
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -28,8 +28,11 @@ from evalwright.decodings import (
     decode_hex,
     decode_tokens,
     encode_base32,
+    extend_alphabet,
     join_base32,
+    join_runs,
     join_tokens,
+    take_digits,
     undo_escapes,
     view_base32,
     view_base64,
@@ -45,6 +48,13 @@ FRAGMENT = 12
 _MOST_FRAGMENTS = 20
 _ROUNDS = 4
 _CONTINUES = 0x80
+_PATH = re.compile(r"(?:[~.]{0,2}/|\\|[A-Za-z]:[\\/])|[^/]*://")
+_LETTER = re.compile(r"[A-Za-z]")
+_DIGIT = re.compile(r"[0-9]")
+_SPACE = re.compile(r"\s")
+_WORD = re.compile(r"[A-Za-z0-9]+")
+_CLASS = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
+_FEWEST_CHANGES = 0.3
 _SECRET_NAME = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _PASSWORD_IN_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^:/?#@\s]*:([^/?#\s]+)@", re.IGNORECASE)
 
@@ -96,22 +106,41 @@ class Redactor:
             if len(trimmed) >= SHORTEST
             for encoded in _encodings(trimmed)
         )
-        self._probes = [probe for value in known for probe in _make_probes(value)]
+        needles = _find_needles(known)
+        self._probes = [probe for needle in needles for probe in _make_probes(*needle)]
         self._base32_probes = [
             probe
-            for value in known
+            for value, fragment in needles
             for digits in encode_base32(value)
-            for probe in _make_probes(digits, fragment=_fragment_length(value) * 8 // 5 - 1)
+            for probe in _make_probes(digits, min(fragment * 8 // 5 - 1, len(digits)))
         ]
-        shortest = min(map(_fragment_length, known), default=0)
-        self._shortest_base64 = shortest * 8 // 6
-        self._shortest_base32 = shortest * 8 // 5
-        self._shortest_ascii = min(map(_count_ascii, known), default=0)
-        self._escapes = compile_escapes(known)
+        self._shortest = min((fragment for _, fragment in needles), default=0)
+        self._shortest_base64 = self._shortest * 8 // 6
+        self._shortest_base32 = self._shortest * 8 // 5
+        self._shortest_ascii = min((_count_ascii(*needle) for needle in needles), default=0)
+        self._prepare_filters(needles)
+        self._escapes = list(compile_escapes(known).items())
         marks = [mark for mark in (b"%", b"&", b"\\") if any(mark in value for value in known)]
         self._skipped = [b"", *marks]
         """Escapes to leave: a value may end in `%`, and a text go on with two digits."""
         self._has_space = any(b" " in value for value in known)
+
+    def _prepare_filters(self, needles: Sequence["_Needle"]) -> None:
+        """Prepare searches that are fast, and find every text that contains a secret."""
+        solid = [needle for needle in needles if _is_solid(needle.value)]
+        self._loose_probes = [
+            probe for needle in needles if needle not in solid for probe in _make_probes(*needle)
+        ]
+        self._solid_probes = [probe for needle in solid for probe in _make_probes(*needle)]
+        self._alphabet = extend_alphabet(b"".join(needle.value for needle in solid))
+        self._shortest_run = min(
+            [self._shortest_base64, *(needle.fragment for needle in solid)], default=0
+        )
+        self._digits = [take_digits(probe.block.hex().encode()) for probe in self._probes]
+        self._digits_utf16 = [
+            take_digits(probe.block.hex(" ").encode().replace(b" ", b"00"))
+            for probe in self._probes
+        ]
 
     def __bool__(self) -> bool:
         return bool(self._probes)
@@ -146,19 +175,48 @@ class Redactor:
         return self._occurs(data)
 
     def _has_escapes(self, data: bytes) -> bool:
-        for first, pattern in self._escapes.items():
+        for first, pattern in self._escapes:  # noqa: SIM110 - a generator would cost more
             if first in data and pattern.search(data):
                 return True
         return False
 
     def _occurs(self, data: bytes) -> bool:
-        decoded = decode_hex(data, self._shortest_ascii)
-        if tokens := join_tokens(data, self._shortest_base64):
-            base32 = join_base32(tokens, self._shortest_base32)
-            if base32 and _has_any(base32, self._base32_probes):
-                return True
-            decoded += decode_tokens(tokens)
-        data += decoded  # at once: each search has a fixed cost
+        if self._loose_probes and _has_any(data, self._loose_probes):
+            return True
+        if b"\0" in data and _has_any(data.replace(b"\0", b""), self._probes):
+            return True
+        runs = join_runs(data, self._alphabet, self._shortest_run)
+        return (runs and self._occurs_in_runs(runs)) or self._occurs_in_hex(data)
+
+    def _occurs_in_runs(self, runs: bytes) -> bool:
+        if _has_any(runs, self._solid_probes):
+            return True
+        if len(runs) < self._shortest_base64:
+            return False
+        tokens = join_tokens(runs, self._shortest_base64)
+        if not tokens:
+            return False
+        base32 = join_base32(tokens, self._shortest_base32)
+        if base32 and _has_any(base32, self._base32_probes):
+            return True
+        return self._occurs_in_decoded(decode_tokens(tokens))
+
+    def _occurs_in_hex(self, data: bytes) -> bool:
+        """Look for the decimal digits of the hex digits first: no others have to be right."""
+        digits = take_digits(data)
+        if len(digits) < self._shortest_ascii:
+            return False
+        for block in self._digits:
+            if block in digits:
+                return self._occurs_in_decoded(decode_hex(data, self._shortest_ascii))
+        if len(digits) < 3 * self._shortest_ascii - 2:  # in UTF-16, the digits 00 are between
+            return False
+        for block in self._digits_utf16:
+            if block in digits:
+                return self._occurs_in_decoded(decode_hex(data, self._shortest_ascii))
+        return False
+
+    def _occurs_in_decoded(self, data: bytes) -> bool:
         if _has_any(data, self._probes):
             return True
         return b"\0" in data and _has_any(data.replace(b"\0", b""), self._probes)
@@ -208,9 +266,50 @@ class _Probe(NamedTuple):
     windows: tuple[bytes, ...]
 
 
-def _make_probes(value: bytes, *, fragment: int | None = None) -> Iterator[_Probe]:
+class _Needle(NamedTuple):
+    """Bytes to look for, and how many of them in a row are already too many."""
+
+    value: bytes
+    fragment: int
+
+
+def _find_needles(values: Iterable[bytes]) -> list[_Needle]:
+    """Return every value, and the parts of it of which fragments are to be found too."""
+    needles = dict[_Needle, None]()
+    for value in values:
+        parts = [part for part in value.split() if looks_like_key(part.decode("ascii", "replace"))]
+        if value not in parts:
+            needles[_Needle(value, len(value))] = None
+        fragment = max(FRAGMENT, len(value) // _MOST_FRAGMENTS)
+        needles.update((_Needle(part, min(fragment, len(part))), None) for part in parts)
+    return list(needles)
+
+
+def looks_like_key(value: str) -> bool:
+    """Whether a value is so random that no text contains a fragment of it by chance.
+
+    It has at least 12 characters of ASCII without spaces, letters and digits among them, and
+    does not begin as a path or a URL. 12 letters and digits stand together in it, or letters in
+    lower case, letters in upper case and digits alternate: at three in ten places at least.
+    """
+    if len(value) < FRAGMENT or not value.isascii() or _PATH.match(value):
+        return False
+    if not (_LETTER.search(value) and _DIGIT.search(value)) or _SPACE.search(value):
+        return False
+    words = _WORD.findall(value)
+    if any(len(word) >= FRAGMENT and not word.isalpha() and not word.isdigit() for word in words):
+        return True
+    changes = sum(len(_CLASS.findall(word)) - 1 for word in words)
+    return changes >= _FEWEST_CHANGES * sum(len(word) - 1 for word in words)
+
+
+def _is_solid(value: bytes) -> bool:
+    """Whether a value is printable ASCII without spaces."""
+    return value.isascii() and value.decode().isprintable() and b" " not in value
+
+
+def _make_probes(value: bytes, fragment: int) -> Iterator[_Probe]:
     """Yield probes so that every fragment of the value contains the block of one of them."""
-    fragment = min(fragment or _fragment_length(value), len(value))
     step = fragment // 2 + 1
     size = fragment - step + 1
     for start in range(0, len(value) - size + 1, step):
@@ -219,16 +318,9 @@ def _make_probes(value: bytes, *, fragment: int | None = None) -> Iterator[_Prob
         yield _Probe(value[start : start + size], windows)
 
 
-def _fragment_length(value: bytes) -> int:
-    """Return how many bytes of a value are already too many."""
-    if not value.isascii() or len(value) < FRAGMENT:
-        return len(value)
-    return max(FRAGMENT, len(value) // _MOST_FRAGMENTS)
-
-
-def _count_ascii(value: bytes) -> int:
+def _count_ascii(value: bytes, fragment: int) -> int:
     """Return how many bytes of ASCII are in every fragment of a value."""
-    return _fragment_length(value) if value.isascii() else sum(byte < _CONTINUES for byte in value)
+    return fragment if value.isascii() else sum(byte < _CONTINUES for byte in value)
 
 
 def _has_any(data: bytes, probes: Iterable[_Probe]) -> bool:
