@@ -16,6 +16,7 @@ import click
 
 from evalwright.cli.messages import print_message, write_message
 from evalwright.report.tables import dollars, shorten
+from evalwright.text.visible import visible
 from evalwright.types import Outcome
 
 if TYPE_CHECKING:  # needs statistics, which a start does not load
@@ -202,7 +203,7 @@ def _model_lines(means: Sequence[tuple[str, str]], width: int) -> list[str]:
     """Return one line per model; names that are too long lose their middle."""
     texts = [mean or "no score yet" for _, mean in means]
     room = max(width - max(map(len, texts)) - 4, 1)
-    names = [shorten(model, room) for model, _ in means]
+    names = [shorten(visible(model), room) for model, _ in means]
     longest = max(map(len, names))
     rows = zip(names, texts, strict=True)
     return [f"  {name:<{longest}}  {text}"[:width] for name, text in rows]
