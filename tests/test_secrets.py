@@ -9,7 +9,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from evalwright.secrets import MASK, Redactor, Secret, looks_like_key, secrets_in
+from evalwright.secrets import (
+    MASK,
+    Redactor,
+    Secret,
+    find_credentials,
+    looks_like_key,
+    secrets_in,
+)
 
 KEY = "sk-proj-0123456789abcdef"
 
@@ -343,3 +350,26 @@ def test_these_values_look_like_keys(value: str) -> None:
 )
 def test_these_do_not(value: str) -> None:
     assert not looks_like_key(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("4fTq8Zx0LmWv7RkY", ["4fTq8Zx0LmWv7RkY"]),
+        ("sk-abcdefgh", ["sk-abcdefgh"]),
+        ("ghp_abcdefghij", ["ghp_abcdefghij"]),
+        ("Bearer abcdefgh", ["Bearer abcdefgh", "abcdefgh"]),
+        ("https://me:hunter2hunter2@h/v1", ["hunter2hunter2"]),
+        ("https://h/v1?api-key=abcdefgh&api-version=2024-10-01", ["abcdefgh"]),
+        ("https://h/hooks/T0AB12CD34EF56/x?v=4fTq8Zx0LmWv", ["T0AB12CD34EF56", "4fTq8Zx0LmWv"]),
+        ("gpu-node17.cluster20241118a.example.com:8000", []),
+        ("https://gpu-node17.cluster20241118a.example.com:8000/v1", []),
+        ("2024-10-01-preview", []),
+        ("application/json; charset=utf-8", []),
+        ("gpt-4o-mini-2024-07-18", []),
+        ("eu-west-1", []),
+        ("sk-short", []),
+    ],
+)
+def test_credentials_are_found_in_the_values_of_a_connection(value: str, found: list[str]) -> None:
+    assert find_credentials(value) == found

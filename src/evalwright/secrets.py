@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hmac import compare_digest
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 from evalwright.decodings import (
     MOST_BETWEEN,
@@ -55,6 +55,15 @@ _SPACE = re.compile(r"\s")
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _CLASS = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
 _FEWEST_CHANGES = 0.3
+SCHEME = re.compile(r"(?:Bearer|Basic|Token)\s+(?=\S{8})", re.IGNORECASE)
+"""How a value begins that is a key, whatever the name of its header."""
+_KNOWN_KEY = re.compile(
+    r"(?:(?:sk|pk|rk)[-_]|gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-|AKIA|ASIA|AIza|ya29\.|hf_|gsk_"
+    r"|r8_|npm_|pypi-|dapi|whsec_|SG\.|eyJ)[\w.\-]{8}"
+)
+"""How the keys of well-known services begin."""
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_HOST = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::[0-9]+)?")
 _SECRET_NAME = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _PASSWORD_IN_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^:/?#@\s]*:([^/?#\s]+)@", re.IGNORECASE)
 
@@ -372,6 +381,45 @@ def secrets_in(environment: Mapping[str, str]) -> list[str]:
         if (url := _PASSWORD_IN_URL.match(value)) is not None:
             secrets += (url[1], unquote(url[1]))
     return [secret for secret in dict.fromkeys(secrets) if len(secret) >= SHORTEST]
+
+
+def find_credentials(value: str) -> list[str]:
+    """Return what looks like a credential in a value that a connection sends.
+
+    After `Bearer`, `Basic` or `Token`: all of it. In a URL: the password, and the segments of the
+    path and the values of the query that look like keys, or whose names are those of keys. The
+    value itself, if it begins as the keys of a known provider or looks like a key. Host names do
+    not, nor do versions of an API.
+    """
+    value = value.strip()
+    if scheme := SCHEME.match(value):
+        found = [value, value[scheme.end() :]]
+    elif _URL.match(value):
+        found = list(_find_in_url(value))
+    else:
+        found = [value] if _is_credential(value) else []
+    return [credential for credential in found if len(credential) >= SHORTEST]
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable, a header or a parameter of this name holds a key."""
+    return _SECRET_NAME.search(name.replace("-", "_")) is not None
+
+
+def _find_in_url(url: str) -> Iterator[str]:
+    yield from secrets_in({"": url})
+    address, _, rest = url.partition("?")
+    segments = address.split("/")[3:]
+    yield from filter(_is_credential, map(unquote, segments))
+    for name, value in parse_qsl(rest.partition("#")[0]):
+        if is_secret_name(name) or _is_credential(value):
+            yield value
+
+
+def _is_credential(value: str) -> bool:
+    if _KNOWN_KEY.match(value):
+        return True
+    return looks_like_key(value) and not _HOST.fullmatch(value)
 
 
 def _encodings(value: str) -> Iterator[bytes]:
