@@ -9,7 +9,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from evalwright.secrets import MASK, Redactor, Secret, secrets_in
+from evalwright.secrets import (
+    MASK,
+    Redactor,
+    Secret,
+    find_credentials,
+    looks_like_key,
+    secrets_in,
+)
 
 KEY = "sk-proj-0123456789abcdef"
 
@@ -145,6 +152,73 @@ def test_the_longer_of_two_that_start_alike_goes_whole() -> None:
     assert Redactor([KEY, f"{KEY}-and-more"]).clean(f"a {KEY}-and-more b") == "a [redacted] b"
 
 
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "percent, every character": lambda value: "".join(f"%{ord(c):02x}" for c in value),
+    "percent, here and there": lambda value: value.replace("j", "%6A").replace("-", "%2d"),
+    "percent, twice": lambda value: value.replace("-", "%252D"),
+    r"\u": lambda value: "".join(f"\\u{ord(c):04x}" for c in value),
+    r"\u in JSON in JSON": lambda value: json.dumps("".join(f"\\u{ord(c):04X}" for c in value)),
+    r"\u{}": lambda value: "".join(f"\\u{{{ord(c):x}}}" for c in value),
+    r"\x": lambda value: "".join(f"\\x{ord(c):02x}" for c in value),
+    "octal": lambda value: "".join(f"\\{ord(c):03o}" for c in value),
+    "HTML, decimal": lambda value: "".join(f"&#{ord(c)};" for c in value),
+    "HTML, hexadecimal": lambda value: "".join(f"&#x{ord(c):04X};" for c in value),
+    "hex with colons": lambda value: value.encode().hex(":"),
+    "hex with spaces": lambda value: value.encode().hex(" ").upper(),
+    "a dump in C": lambda value: ",\n    ".join(f"0x{ord(c):02x}" for c in value),
+    "base32": lambda value: base64.b32encode(b"xyz" + value.encode()).decode(),
+    "small base32": lambda value: base64.b32encode(b"xy" + value.encode()).decode().lower(),
+    "UTF-16": lambda value: value.encode("utf-16-le").decode("latin-1"),
+    "UTF-16 in JSON": lambda value: json.dumps(value.encode("utf-16-be").decode("latin-1")),
+    "UTF-16 in base64": lambda value: base64.b64encode(value.encode("utf-16")).decode(),
+    "UTF-16 in hex": lambda value: value.encode("utf-16").hex(),
+    "base64 with escaped slashes": lambda value: (
+        base64.b64encode(b"??" + value.encode()).decode().replace("/", "\\/")
+    ),
+}
+
+
+@pytest.mark.parametrize("spell", SPELLINGS.values(), ids=SPELLINGS)
+@pytest.mark.parametrize("part", [slice(None), slice(12), slice(-12, None), slice(3, 17)], ids=str)
+def test_a_secret_and_its_fragments_are_found_in_every_spelling(
+    spell: Callable[[str], str], part: slice
+) -> None:
+    spelt = spell(KEY[part])
+
+    cleaned = Redactor([KEY]).clean(f"The key is {spelt} (I think).")
+
+    assert MASK in cleaned
+    assert cleaned.startswith("The key is ")
+    assert cleaned.endswith(" (I think).")
+    assert len(cleaned) < len("The key is (I think).") + 3 * len(MASK), "nothing else is left"
+
+
+@pytest.mark.parametrize("start", range(len(KEY) - 11))
+def test_any_twelve_characters_of_a_secret_are_redacted(start: int) -> None:
+    assert Redactor([KEY]).clean(f"…{KEY[start : start + 12]}…") == "…[redacted]…"
+
+
+def test_eleven_characters_of_a_secret_are_not_redacted() -> None:
+    text = f"it begins with {KEY[:11]} and ends with {KEY[-11:]}"
+
+    assert Redactor([KEY]).clean(text) is text
+
+
+def test_of_a_long_secret_a_twentieth_is_redacted() -> None:
+    value = "".join(f"{number:03x}" for number in range(400))
+    redactor = Redactor([value])
+
+    assert redactor.clean(f"<{value[500:560]}>") == "<[redacted]>"
+    assert redactor.clean(f"<{value[500:559]}>") == f"<{value[500:559]}>"
+
+
+def test_without_a_secret_every_text_is_left_as_it_is() -> None:
+    text = "a long text with %20 and \\u0041 and QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo="
+
+    assert Redactor([]).clean(text) is text
+    assert not Redactor([]).may_occur(text.encode())
+
+
 def test_every_occurrence_goes() -> None:
     assert Redactor([KEY]).clean(f"{KEY}{KEY}, {KEY}") == "[redacted][redacted], [redacted]"
 
@@ -201,3 +275,101 @@ def test_the_password_of_a_url_is_a_secret(url: str, expected: list[str]) -> Non
 
 def test_short_values_are_no_secrets_and_equal_ones_are_told_once() -> None:
     assert secrets_in({"A_KEY": "EMPTY", "B_KEY": KEY, "C_TOKEN": KEY}) == [KEY]
+
+
+PRIVATE_KEY = """-----BEGIN PRIVATE KEY-----
+MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQDf8mX2vJ1rT0aZ
+-----END PRIVATE KEY-----"""
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        pytest.param(
+            "correct horse battery staple 42", "a correct horse battery staple", id="a phrase"
+        ),
+        pytest.param("/srv/evaluations/2024/key.pem", "see /srv/evaluations/2025", id="a path"),
+        pytest.param("C:\\Users\\Ann\\keys\\key1.txt", "in C:\\Users\\Ann\\keys", id="in Windows"),
+        pytest.param(
+            "https://hooks.example.com/services/T0AB12CD34EF",
+            "https://hooks.example.com/services/",
+            id="a URL",
+        ),
+        pytest.param("password-for-production-2", "the password-for-production", id="hyphens"),
+        pytest.param("internationalization", "internationalize", id="a word"),
+        pytest.param("1234567890123456", "123456789012345", id="a number"),
+        pytest.param(PRIVATE_KEY, "-----BEGIN PRIVATE KEY-----", id="the frame of a key"),
+    ],
+)
+def test_only_the_whole_of_a_value_that_does_not_look_like_a_key_is_redacted(
+    value: str, text: str
+) -> None:
+    redactor = Redactor([value])
+
+    assert redactor.clean(text) is text
+    assert redactor.clean(f"it is {value}.") == "it is [redacted]."
+    assert redactor.clean(base64.b64encode(value.encode()).decode()).startswith(MASK)
+
+
+def test_fragments_of_a_key_between_words_are_redacted() -> None:
+    redactor = Redactor([PRIVATE_KEY, "Bearer 4fTq8Zx0LmWv7RkY"])
+
+    assert redactor.clean("it has kiG9w0BAQEFAASCB in it") == "it has [redacted] in it"
+    assert redactor.clean("Bearer of news, 8Zx0LmWv7RkY") == "Bearer of news, [redacted]"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(KEY, "4fTq8Zx0LmWv", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "Tr0ub4dor&3-horse"),
+        *("123456:ABC-DEF1234ghIkl", "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed"),
+    ],
+)
+def test_these_values_look_like_keys(value: str) -> None:
+    assert looks_like_key(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            "",
+            "4fTq8Zx0LmW",
+            "4fTq8Zx0 LmWv",
+            "4fTq8Zx0LmWü",
+            "correcthorsebattery",
+            "v2-of-our-service",
+        ),
+        *(
+            "my-long-passphrase-of-2024",
+            "MyApplicationSupport",
+            "~/keys/4fTq8Zx0LmWv",
+            "2024-01-15",
+        ),
+    ],
+)
+def test_these_do_not(value: str) -> None:
+    assert not looks_like_key(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("4fTq8Zx0LmWv7RkY", ["4fTq8Zx0LmWv7RkY"]),
+        ("sk-abcdefgh", ["sk-abcdefgh"]),
+        ("ghp_abcdefghij", ["ghp_abcdefghij"]),
+        ("Bearer abcdefgh", ["Bearer abcdefgh", "abcdefgh"]),
+        ("https://me:hunter2hunter2@h/v1", ["hunter2hunter2"]),
+        ("https://h/v1?api-key=abcdefgh&api-version=2024-10-01", ["abcdefgh"]),
+        ("https://h/hooks/T0AB12CD34EF56/x?v=4fTq8Zx0LmWv", ["T0AB12CD34EF56", "4fTq8Zx0LmWv"]),
+        ("gpu-node17.cluster20241118a.example.com:8000", []),
+        ("https://gpu-node17.cluster20241118a.example.com:8000/v1", []),
+        ("2024-10-01-preview", []),
+        ("application/json; charset=utf-8", []),
+        ("gpt-4o-mini-2024-07-18", []),
+        ("eu-west-1", []),
+        ("sk-short", []),
+    ],
+)
+def test_credentials_are_found_in_the_values_of_a_connection(value: str, found: list[str]) -> None:
+    assert find_credentials(value) == found

@@ -9,7 +9,7 @@ from tests.servers.model_server import Behaviour, ModelServer, body, hostile, js
 from tests.servers.model_server import chat as chatting
 
 from evalwright.clients.adapters import BUILT_IN, Adapter, AdapterInfo, TemplateAdapter
-from evalwright.clients.custom import ConnectionConfig, CustomConnectionModel
+from evalwright.clients.custom import ConnectionConfig, CustomConnectionModel, select_logins
 from evalwright.errors import ModelError, UsageError
 from evalwright.secrets import Secret
 from evalwright.templates import Template
@@ -237,3 +237,14 @@ def test_a_stranger_may_be_accepted_and_the_report_says_so(tmp_path: Path) -> No
 
         assert answered(asked, chat("hello")).text == "4"
     assert asked.caveat == "the server's certificate is not checked"
+
+
+def test_a_header_whose_value_has_a_scheme_of_authentication_holds_a_key() -> None:
+    headers = {
+        "X-Upstream": Secret("Bearer abcdefgh12"),
+        "X-Gate": Secret("basic dXNlcjpwYXNz"),
+        "Accept": Secret("application/json"),
+        "X-Note": Secret("Basic plan"),
+    }
+
+    assert set(select_logins(headers)) == {"X-Upstream", "X-Gate"}

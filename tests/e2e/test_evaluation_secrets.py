@@ -19,6 +19,9 @@ OURS = {
     "run_file": "sk-run-Wt4Ua7Ki9Zo1",
     "model": "sk-mod-Lx6Ec2Gv5Mb8",
     "inference": "sk-inf-Sj1Do4Th7Cw3",
+    "url": "Nz4Yb8Xe1Uo6Gk",
+    "variable": "Vr2Mx7Kc5Jh9Wd",
+    "literal": "gsk_Ar5Tp0Fs3Lq",
 }
 DOCUMENTS = {"run.yaml", ".env", "more.env", "rows.jsonl", "here.yaml", "there.yaml"}
 """Where the author has written them down."""
@@ -44,7 +47,7 @@ key: there
 config:
   url: $WHERE
   api_key: << secrets.FROM_RUN >>
-  custom_headers: {X-Token: $FILE_TOKEN, X-Other: $DOT_TOKEN}
+  custom_headers: {X-Token: $FILE_TOKEN, X-Other: $DOT_TOKEN, X-Id: $TENANT, X-Lit: gsk_Ar5Tp0Fs3Lq}
 """
 EACH = """
 import os
@@ -95,7 +98,8 @@ def project(folder: Path, server: ModelServer) -> None:
     )
     (folder / ".env").write_text(f"DOT_TOKEN={OURS['dot_env']}\n")
     (folder / "more.env").write_text(
-        f"FILE_TOKEN={OURS['named_file']}\nWHERE={server.url}/chat/completions\n"
+        f"FILE_TOKEN={OURS['named_file']}\nWHERE={server.url}/chat/completions?c={OURS['url']}\n"
+        f"TENANT={OURS['variable']}\n"
     )
 
 

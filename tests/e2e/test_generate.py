@@ -80,7 +80,11 @@ def landed(folder: Path) -> int:
 WHOLE = [{"topic": f"t{n}", "said": f"about t{n}"} for n in range(ROWS)]
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
+@pytest.mark.parametrize(
+    "how",
+    [signal.SIGKILL, signal.SIGINT, signal.SIGTERM],
+    ids=["killed", "interrupted", "terminated"],
+)
 def test_what_was_made_when_it_ended_is_not_made_again(
     server: ModelServer, folder: Path, how: signal.Signals
 ) -> None:
@@ -92,7 +96,7 @@ def test_what_was_made_when_it_ended_is_not_made_again(
 
     again = evalwright(server, *GENERATE, cwd=folder)
 
-    assert done.returncode == (130 if how == signal.SIGINT else -how)
+    assert done.returncode == (-how if how == signal.SIGKILL else 130)
     assert again.returncode == 0, again.stderr
     assert rows(folder) == WHOLE
     assert f"resuming: {before} of {ROWS}" in again.stderr

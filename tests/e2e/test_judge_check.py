@@ -154,7 +154,10 @@ def test_what_cannot_be_checked_is_said_in_a_line(
     assert done.stdout == ""
 
 
-def test_an_interrupted_check_is_shown_and_not_kept(server: ExampleServer, folder: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+def test_an_interrupted_check_is_shown_and_not_kept(
+    server: ExampleServer, folder: Path, how: signal.Signals
+) -> None:
     checks = len(kept(folder))
     # One at a time, so that there is something left to interrupt.
     child = subprocess.Popen(
@@ -171,7 +174,7 @@ def test_an_interrupted_check_is_shown_and_not_kept(server: ExampleServer, folde
     )
     assert child.stderr is not None
     assert "2,376 calls" in child.stderr.readline()
-    os.kill(child.pid, signal.SIGINT)
+    os.kill(child.pid, how)
     out, _ = child.communicate(timeout=PATIENCE_S)
 
     assert child.returncode == 130

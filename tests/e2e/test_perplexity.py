@@ -135,13 +135,22 @@ def test_killed_and_given_again_it_weighs_only_what_was_in_flight(folder: Path) 
     assert figures(again) == figures(alone), "as if nothing had happened"
 
 
-def test_ctrl_c_reports_what_is_done_and_the_same_command_goes_on(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("how", "waiting"),
+    [
+        pytest.param(signal.SIGINT, "waiting for 2 samples in flight", id="Ctrl-C"),
+        pytest.param(signal.SIGTERM, "waiting at most 8 s for 2 samples in flight", id="SIGTERM"),
+    ],
+)
+def test_a_signal_reports_what_is_done_and_the_same_command_resumes(
+    folder: Path, how: signal.Signals, waiting: str
+) -> None:
     write(folder, *held_in_the_middle())
     process = start(folder, *RUN)
     until_asked(folder, process, "hold", 2)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(how)
     assert process.stderr
-    assert "waiting for 2 samples in flight" in process.stderr.readline()
+    assert waiting in process.stderr.readline()
     (folder / "go").touch()
 
     stopped = report_of(finished(process), exit_code=130)

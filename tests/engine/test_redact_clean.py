@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.engine.made import outcome
 
-from evalwright.engine.redact import redact
+from evalwright.engine.redact import redact, redact_outcomes
 from evalwright.engine.results import (
     FinalResult,
     FlakySample,
@@ -102,3 +102,15 @@ def test_everything_else_is_as_it_was() -> None:
 
     assert redact(whole, REDACTOR) == whole
     assert redact(outcome(), REDACTOR) == outcome()
+
+
+def test_the_outcomes_of_a_batch_lose_the_secrets_and_keep_their_order() -> None:
+    batch = [outcome(f"s{n}", trace=trace(output=SECRET if n % 7 == 3 else "4")) for n in range(40)]
+
+    clean = redact_outcomes(batch, REDACTOR)
+
+    assert [each.sample_id for each in clean] == [each.sample_id for each in batch]
+    assert [each.trace.output for each in clean if each.trace] == [
+        "[redacted]" if n % 7 == 3 else "4" for n in range(40)
+    ]
+    assert redact_outcomes(batch, Redactor([])) == batch

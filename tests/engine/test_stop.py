@@ -116,7 +116,7 @@ def test_sigint_is_an_interrupt_while_it_is_listened_for_and_not_after() -> None
     stop = Stop()
 
     async def work() -> None:
-        with stop.on_ctrl_c():
+        with stop.on_signals():
             os.kill(os.getpid(), signal.SIGINT)
             while not stop.interrupted:  # noqa: ASYNC110 - the signal comes when it comes
                 await asyncio.sleep(0)
@@ -127,12 +127,33 @@ def test_sigint_is_an_interrupt_while_it_is_listened_for_and_not_after() -> None
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_a_termination_cancels_the_workers_when_the_grace_period_is_over() -> None:
+    told: list[str] = []
+    stop = Stop(tell=told.append, grace_s=0.01)
+    stop.in_flight = 1
+
+    async def work() -> bool:
+        waiting = asyncio.ensure_future(asyncio.Event().wait())
+        stop.tasks = [waiting]  # type: ignore[list-item]  # a worker that waits for ever
+        with stop.on_signals():
+            os.kill(os.getpid(), signal.SIGTERM)
+            await asyncio.wait([waiting])
+        return waiting.cancelled()
+
+    before = signal.getsignal(signal.SIGTERM)
+    assert asyncio.run(work())
+    assert told == [
+        "stopping: waiting at most 0.01 s for 1 sample in flight; a second signal stops at once"
+    ]
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
 def test_a_thread_beside_the_main_one_hears_no_signal_and_does_not_break() -> None:
     before = signal.getsignal(signal.SIGINT)
     seen: list[object] = []
 
     async def work() -> None:
-        with Stop().on_ctrl_c():
+        with Stop().on_signals():
             seen.append(signal.getsignal(signal.SIGINT))
 
     beside = threading.Thread(target=lambda: asyncio.run(work()))

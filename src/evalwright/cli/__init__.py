@@ -14,7 +14,8 @@ from typing import Any
 import click
 
 from evalwright._version import __version__
-from evalwright.cli.messages import print_message
+from evalwright.cli.messages import discard, print_message
+from evalwright.cli.signals import signals_as_interrupts
 
 COMMANDS = {
     "init": "Create a small example project.",
@@ -50,7 +51,7 @@ MODULES = {"import": "import_"}
 """Commands whose name is not a valid module name."""
 EXIT_CODES = """\
 Exit codes: 0 success; 1 check failed; 2 usage error; 3 samples failed or a limit
-was reached; 4 could not run; 130 interrupted."""
+was reached; 4 could not run; 130 interrupted (Ctrl-C, SIGTERM or SIGHUP)."""
 
 
 class Commands(click.Group):
@@ -81,7 +82,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:  # the reader of our pipe has gone (`| head`)
-            _discard_stdout()
+            discard(sys.stdout)
             sys.exit(141)
 
 
@@ -101,17 +102,18 @@ def main() -> None:
     warnings.showwarning = _show_warning
     try:
         # Only click is imported so far; the error classes are loaded before they can be needed.
-        app(prog_name="evalwright", standalone_mode=False)
+        with signals_as_interrupts():
+            app(prog_name="evalwright", standalone_mode=False)
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
     except click.ClickException as error:
         _show(error)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
+        print_message("interrupted")
         sys.exit(130)
     except OSError as error:  # a full disk; what cannot be read is `Unreadable` by now
-        _discard_stdout()
+        discard(sys.stdout)
         print_message(f"evalwright: {_explain_os_error(error)}")
         sys.exit(4)
     except Exception as error:  # noqa: BLE001 - told apart here, and none is hidden
@@ -178,8 +180,3 @@ def _show(error: click.ClickException) -> None:
     message = error.format_message().rstrip(".")
     print_message(f"evalwright: {message[:1].lower()}{message[1:]}")
     print_message(f"  hint: {context.command_path} --help")
-
-
-def _discard_stdout() -> None:
-    """Discard buffered output: flushing it at exit would fail again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

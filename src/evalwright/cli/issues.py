@@ -1,6 +1,7 @@
 """Print the issues that `validate`, `lint` and `gate` find, and count them."""
 
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,6 +15,7 @@ from evalwright.cli.messages import print_message
 from evalwright.cli.output import format_count, terminal_width
 from evalwright.report.issues import RENDERERS, render_text
 from evalwright.spec.checking import Checking
+from evalwright.text.visible import escape_in_json, visible
 
 _COLOURS: dict[str, dict[str, Any]] = {
     "place": {"bold": True},
@@ -21,6 +23,7 @@ _COLOURS: dict[str, dict[str, Any]] = {
     "caret": {"fg": "green", "bold": True},
 }
 _BATCH = 1000
+_FILE_NAME_BYTES = re.compile("([\udc80-\udcff]+)")
 
 
 def write_issues(checks: Iterable[Checking], form: str) -> None:
@@ -36,8 +39,19 @@ def write_issues(checks: Iterable[Checking], form: str) -> None:
         else:
             out.reconfigure(encoding="utf-8", errors="surrogateescape")  # machines read UTF-8
     while batch := "".join(islice(pieces, _BATCH)):
-        out.write(batch)
+        out.write(_escape(batch, form))
     out.flush()
+
+
+def _escape(text: str, form: str) -> str:
+    """Write out what acts on a terminal; the bytes of a file name that is not UTF-8 stay."""
+    if form == "text":
+        return text  # its renderer did, and may have added colours
+    if form == "json":
+        escaped = escape_in_json(text.encode("utf-8", "surrogateescape"))
+        return escaped.decode("utf-8", "surrogateescape")
+    parts = _FILE_NAME_BYTES.split(text)
+    return "".join(part if n % 2 else visible(part) for n, part in enumerate(parts))
 
 
 def report_and_exit(checks: Sequence[Checking], form: str) -> NoReturn:

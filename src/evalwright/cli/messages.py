@@ -1,7 +1,13 @@
-"""Print messages for people on stderr: nothing in them acts on the terminal."""
+"""Print messages for people on stderr: nothing in them acts on the terminal.
 
+A message that cannot be written, because the terminal was closed or the disk is full, is dropped
+with all that follow: it must not end the work that it is about.
+"""
+
+import os
 import sys
 from shutil import get_terminal_size
+from typing import TextIO
 
 import click
 
@@ -16,4 +22,19 @@ def print_message(text: str) -> None:
         from evalwright.report.layout import wrap_lines
 
         text = "\n".join(wrap_lines(text, width))
-    click.echo(text, err=True)
+    write_message(f"{text}\n")
+
+
+def write_message(text: str, *, color: bool | None = None) -> None:
+    """Write a text to stderr as it is."""
+    try:
+        click.echo(text, nl=False, err=True, color=color)
+    except OSError:
+        discard(sys.stderr)
+
+
+def discard(stream: TextIO) -> None:
+    """Send what is written to a stream to nowhere, and what it has buffered."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 import msgspec
 
+from evalwright.cli.messages import discard, print_message
 from evalwright.errors import EvalwrightError, UsageError
 from evalwright.report.export import to_json
 from evalwright.report.layout import lay_out, lay_out_blocks
 from evalwright.report.tables import Block, Table, align_rows, join_lines
-from evalwright.text.visible import visible
+from evalwright.text.visible import escape_in_json, visible
 
 if TYPE_CHECKING:
     from evalwright.report.report import Report
@@ -71,7 +72,7 @@ def confirm_deletion(what: str) -> None:
 
 def write_json(value: Any) -> None:
     """Print one JSON object, indented, in UTF-8 whatever the encoding of the terminal."""
-    write_bytes([msgspec.json.format(to_json(value), indent=2) + b"\n"])
+    write_json_bytes([msgspec.json.format(to_json(value), indent=2) + b"\n"])
 
 
 def write_json_list(values: Iterable[Any]) -> None:
@@ -84,7 +85,12 @@ def write_json_list(values: Iterable[Any]) -> None:
             separator = b","
         yield b"[]\n" if separator == b"[" else b"\n]\n"
 
-    write_bytes(pieces())
+    write_json_bytes(pieces())
+
+
+def write_json_bytes(pieces: Iterable[bytes]) -> None:
+    """Write pieces of JSON; what acts on a terminal is escaped, which is the same JSON."""
+    write_bytes(map(escape_in_json, pieces))
 
 
 def write_bytes(pieces: Iterable[bytes]) -> None:
@@ -107,7 +113,7 @@ def print_table(columns: Row, rows: Sequence[Row], numeric: frozenset[int] = fro
         _draw_table(columns, rows, numeric)
         return
     for line in align_rows([columns, *rows], numeric):
-        click.echo(line)
+        click.echo(visible(line))
 
 
 def print_list(
@@ -130,7 +136,7 @@ def _draw_table(columns: Row, rows: Sequence[Row], numeric: frozenset[int]) -> N
     table = Table("", columns, cells, numeric)
     # The first column is what one types next: it is never shortened.
     for line in lay_out(table, terminal_width(), whole={0}) if rows else ():
-        click.echo(line)
+        click.echo(visible(line))
 
 
 def terminal_width() -> int:
@@ -145,7 +151,7 @@ def print_report(
     # The file first, because the reader of our pipe may leave; its error last, after the report.
     error = write_text(markdown, report.to_markdown(keys=keys)) if markdown else ""
     if as_json:
-        click.echo(report.to_json())
+        write_json_bytes([report.to_json().encode(), b"\n"])
     else:
         from evalwright.report.to_text import print_report as print_text
 
@@ -160,7 +166,13 @@ def exit_with_report(
     report: "Report", *, as_json: bool, markdown: Path | None, interrupted: bool
 ) -> NoReturn:
     """Print and write a report, and exit with the code for its status."""
-    print_report(report, as_json=as_json, markdown=markdown)
+    try:
+        print_report(report, as_json=as_json, markdown=markdown)
+    except OSError as error:
+        if not interrupted:
+            raise
+        discard(sys.stdout)  # the terminal may be what sent the signal: it was closed
+        print_message(f"evalwright: {error}")
     if interrupted and report.status == "stopped":  # otherwise the last sample landed all the same
         sys.exit(130)
     if not all(row.holds for row in report.policies):

@@ -7,7 +7,7 @@ import click
 
 from evalwright import api
 from evalwright.cli import options as shared
-from evalwright.cli.output import write_blocks, write_bytes
+from evalwright.cli.output import write_blocks, write_json_bytes
 from evalwright.cli.progress import TerminalProgress
 
 
@@ -53,7 +53,7 @@ def command(
         files, models, progress=progress, parameters=shared.parse_parameters(parameters), **options
     )
     if as_json:
-        write_bytes(report.json_chunks())
+        write_json_bytes(report.json_chunks())
     else:
         write_blocks(report.text_blocks())
     if progress.interrupted and report.status == "stopped":

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from evalwright.cli.messages import print_message
+from evalwright.cli.messages import print_message, write_message
 from evalwright.report.tables import dollars, shorten
+from evalwright.text.visible import visible
 from evalwright.types import Outcome
 
 if TYPE_CHECKING:  # needs statistics, which a start does not load
@@ -86,7 +87,7 @@ class TerminalProgress:
             if self._live:
                 self._draw(now)
             else:
-                click.echo(self._plain_line(now), err=True)
+                write_message(f"{self._plain_line(now)}\n")
 
     def on_done_elsewhere(self) -> None:
         """Count a sample that another process has stored; the rate does not include it."""
@@ -133,7 +134,7 @@ class TerminalProgress:
         if len(means) > 1:
             lines += _model_lines(means, width)
         self._clear()
-        click.echo("\n".join(lines), nl=False, err=True, color=self._has_colour)
+        write_message("\n".join(lines), color=self._has_colour)
         self._drawn = len(lines)
 
     def _live_line(self, now: float, width: int, mean: str) -> str:
@@ -164,7 +165,7 @@ class TerminalProgress:
     def _clear(self) -> None:
         if self._live and self._drawn:
             up = f"\033[{self._drawn - 1}A" if self._drawn > 1 else ""
-            click.echo(f"\r{up}\033[J", nl=False, err=True, color=True)
+            write_message(f"\r{up}\033[J", color=True)
             self._drawn = 0
 
 
@@ -207,7 +208,7 @@ def _model_lines(means: Sequence[tuple[str, str]], width: int) -> list[str]:
     """Return one line per model; names that are too long lose their middle."""
     texts = [mean or "no score yet" for _, mean in means]
     room = max(width - max(map(len, texts)) - 4, 1)
-    names = [shorten(model, room) for model, _ in means]
+    names = [shorten(visible(model), room) for model, _ in means]
     longest = max(map(len, names))
     rows = zip(names, texts, strict=True)
     return [f"  {name:<{longest}}  {text}"[:width] for name, text in rows]

@@ -7,6 +7,7 @@ import click
 from evalwright import api
 from evalwright.cli.messages import print_message
 from evalwright.cli.output import write_json
+from evalwright.text.visible import visible
 
 
 @click.group()
@@ -43,7 +44,7 @@ def list_command(*, as_json: bool) -> None:
         write_json(names)
         return
     for name in names:
-        click.echo(name)
+        click.echo(visible(name))
 
 
 @command.command("delete")

@@ -36,13 +36,20 @@ from evalwright.clients.parameters import SamplingParameters, check_parameters, 
 from evalwright.clients.providers import locate_document
 from evalwright.errors import ModelError, SnippetFailed, UsageError
 from evalwright.ports import Snippets
-from evalwright.secrets import Redactor, Secret, secrets_in
+from evalwright.secrets import (
+    SCHEME,
+    Redactor,
+    Secret,
+    find_credentials,
+    is_secret_name,
+    secrets_in,
+)
 from evalwright.types import ModelOptions, Request
 
 FUNCTION = "run_inference"
 _UNCHECKED = "the server's certificate is not checked"
 _NEVER = {"model": "it is taken from the document's `model_key`", "messages": "the task sets them"}
-_LOGINS = {"authorization", "cookie"}
+_LOGINS = {"authorization", "cookie", "proxy-authorization"}
 _OK = 200
 _ARGUMENTS = 3
 _RETRYABLE = {
@@ -82,19 +89,23 @@ class CustomConnectionModel(AdaptedModel):
             headers["Authorization"] = f"Bearer {key}"
         address = locate_document(config.url, key, options.environment)
         url = address.url
-        in_url = secrets_in(dict(url.query))
+        in_url = [*secrets_in(dict(url.query)), *find_credentials(str(url))]
         self._endpoint = Endpoint(
             address,
             headers=headers,
             timeouts=timeouts,
-            secrets=[*(headers[name] for name in select_logins(config.headers)), *in_url],
+            secrets=[
+                *(secret.reveal().strip() for secret in find_secret_values(config.headers)),
+                *in_url,
+            ],
             tls=_make_tls(config),
         )
         lower = {name.lower(): value.lower() for name, value in headers.items()}
         self._must_be_json = "json" in lower.get("content-type", "json")
         self.caveat = _UNCHECKED if config.accept_untrusted else ""
+        shown = url.with_query([(n, v) for n, v in url.query.items() if v not in in_url])
         facts = {
-            "url": str(url.with_query([(n, v) for n, v in url.query.items() if v not in in_url])),
+            "url": Redactor(in_url).clean(str(shown)),
             "headers": hash_values(config.headers),
             "untrusted": config.accept_untrusted,
             "json": self._must_be_json,
@@ -226,10 +237,19 @@ def hash_values(values: Mapping[str, Secret]) -> dict[str, str]:
 
 
 def select_logins(values: Mapping[str, Secret]) -> dict[str, Secret]:
-    """Return the headers or variables that hold a key, by their names or by declaration."""
-    return {name: value for name, value in values.items() if value.declared or _is_login(name)}
+    """Return the headers or variables that hold a key: by name, by declaration or by scheme."""
+    return {
+        name: value
+        for name, value in values.items()
+        if value.declared or _is_login(name) or SCHEME.match(value.reveal())
+    }
+
+
+def find_secret_values(values: Mapping[str, Secret]) -> tuple[Secret, ...]:
+    """Return what to redact of headers or variables: keys, and what looks like a credential."""
+    found = [Secret(part) for value in values.values() for part in find_credentials(value.reveal())]
+    return tuple(dict.fromkeys((*select_logins(values).values(), *found)))
 
 
 def _is_login(name: str) -> bool:
-    plain = name.replace("-", "_")
-    return plain.lower() in _LOGINS or bool(secrets_in({plain: "x" * 8}))
+    return name.lower() in _LOGINS or is_secret_name(name)

@@ -7,7 +7,8 @@ Does not:   clean exceptions other than `ModelError`: a client maps what it can 
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import msgspec
@@ -30,6 +31,9 @@ from evalwright.secrets import Redactor, Secret, secrets_in
 from evalwright.types import Completion, Failure, Issue, Outcome, Part, Request, Score, Trace
 
 Value = TypeVar("Value")
+_LARGE_BYTES = 2**16
+"""Most of a larger value is a vector, which is skipped when the texts are looked at."""
+_OUTCOMES_AT_ONCE = 16
 _NUMBERS = frozenset({int, float})
 _FIELDS: dict[type[Struct], tuple[str, ...]] = {
     Outcome: ("sample_id", "sample", "trace", "scores", "failure", "parts", "whole"),
@@ -49,11 +53,52 @@ _FIELDS: dict[type[Struct], tuple[str, ...]] = {
     Command: ("models", "settings", "config", "env"),
 }
 """The fields that may quote an author, a model or a server."""
+_TRACE_FIELDS = attrgetter(*_FIELDS[Trace])
+_OUTCOME_FIELDS = attrgetter(*(name for name in _FIELDS[Outcome] if name != "trace"))
 
 
 def redact(value: Value, redactor: Redactor) -> Value:
     """Return the value without secrets in its texts, keys and items, at any depth."""
-    return _redact(value, redactor) if redactor else value
+    if not redactor or not _may_hold_secret(value, redactor):
+        return value
+    redacted: Value = _redact(value, redactor)
+    return redacted
+
+
+def redact_outcomes(outcomes: Sequence[Outcome], redactor: Redactor) -> list[Outcome]:
+    """Return the outcomes without secrets. Many at once cost less than each on its own."""
+    if not redactor:
+        return list(outcomes)
+    redacted = list[Outcome]()
+    for start in range(0, len(outcomes), _OUTCOMES_AT_ONCE):
+        chunk = outcomes[start : start + _OUTCOMES_AT_ONCE]
+        if _may_hold_secret(chunk, redactor):
+            redacted += [redact(outcome, redactor) for outcome in chunk]
+        else:
+            redacted += chunk
+    return redacted
+
+
+def _may_hold_secret(value: Any, redactor: Redactor) -> bool:
+    """Look at the whole value at once, which costs less than its texts one by one."""
+    try:
+        data = msgspec.json.encode(_select_fields(value), enc_hook=repr)
+    except (TypeError, ValueError, RecursionError):
+        return True  # JSON cannot say it
+    return len(data) > _LARGE_BYTES or redactor.may_occur(data)
+
+
+def _select_fields(value: Any) -> Any:
+    if isinstance(value, Outcome):
+        trace = None if value.trace is None else _TRACE_FIELDS(value.trace)
+        return trace, _OUTCOME_FIELDS(value)
+    if fields := _FIELDS.get(type(value)):
+        return [_select_fields(getattr(value, name)) for name in fields]
+    if isinstance(value, list | tuple) and value and isinstance(value[0], Outcome):
+        return [_select_fields(outcome) for outcome in value]
+    if isinstance(value, dict) and value and type(next(iter(value.values()))) in _FIELDS:
+        return [*value, *map(_select_fields, value.values())]
+    return value
 
 
 def _redact(value: Any, redactor: Redactor) -> Any:

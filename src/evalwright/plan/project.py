@@ -41,9 +41,10 @@ from evalwright.scorers.python_all_samples import PythonAllSamples
 from evalwright.scorers.self_report import KEY as SELF_REPORT_KEY
 from evalwright.scorers.self_report import SelfReport
 from evalwright.scorers.string_equals_mcqa import StringEqualsMcqa
-from evalwright.secrets import Secret, secrets_in
+from evalwright.secrets import Secret, find_credentials, secrets_in
 from evalwright.solvers.pass_through_solver import PassThroughSolver
 from evalwright.solvers.single_turn_solver import ChoiceSolver, SingleTurnSolver
+from evalwright.spec.documents.checks.build import find_parts
 from evalwright.spec.documents.models.model import ProviderModel
 from evalwright.spec.documents.models.task import SystemTask
 from evalwright.spec.documents.project import Project, read_config, read_project
@@ -54,10 +55,12 @@ from evalwright.spec.documents.resolve.specifications import (
     check_trial_counts,
     why_not_repeatable,
 )
-from evalwright.spec.documents.yaml.environment import load_environment
+from evalwright.spec.documents.yaml.environment import ExpandedText, load_environment
 from evalwright.types import NOTHING, Issue, MLTask, Usage
 
 _MAX_ERRORS_SHOWN = 5
+_NAMES = frozenset({"$provider", "description", "display_name", "key", "model", "model_key"})
+"""Fields that a variable may fill without being a credential."""
 _MISSING_RULES = {"unreadable", "no_project"}
 """Rules that mean that the path was wrong."""
 _DESCRIPTIVE_FIELDS = {"display_name", "description", "long_description", "tags", "config_spec"}
@@ -526,7 +529,18 @@ def project_secrets(project: Project, environment: Mapping[str, str]) -> tuple[S
     return (
         *map(Secret, secrets_in(environment)),
         *(value if isinstance(value, Secret) else Secret(str(value)) for value in declared),
+        *map(Secret, _find_filled_in(project, environment)),
     )
+
+
+def _find_filled_in(project: Project, environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield the credentials among the variables in models and adapters, whatever their names."""
+    for entity in (*project.models.values(), *project.adapters.values()):
+        for path, text in find_parts(entity.part.raw.data, ExpandedText):
+            if path[-1] not in _NAMES:
+                values = (environment.get(name, "") for name in text.names)
+                for value in dict.fromkeys((str(text), *values)):
+                    yield from find_credentials(value)
 
 
 def project_snippets(project: Project, specs: Sequence[ResolvedSpec]) -> Iterator[Snippet]:

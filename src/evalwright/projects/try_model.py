@@ -1,6 +1,6 @@
 """Query a model once, and show every step between the input and the output."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -13,6 +13,7 @@ from evalwright.datasets.url import show_address
 from evalwright.engine.redact import make_redactor, redact
 from evalwright.errors import ModelError, StageError, Stopped, UsageError, boundary
 from evalwright.event_loop import run_async
+from evalwright.plan.project import project_secrets
 from evalwright.ports import Model
 from evalwright.projects.kinds import EntityKind
 from evalwright.projects.lookup import (
@@ -150,10 +151,10 @@ def _documents(project: Project | None, kind: EntityKind) -> dict[str, Any]:
     return {key: entity.document for key, entity in entities.items() if entity.document is not None}
 
 
-def _secrets(project: Project | None, environment: Mapping[str, str]) -> Iterator[Secret]:
-    yield from map(Secret, secrets_in(environment))
-    for value in project.secrets.values() if project is not None else ():
-        yield value if isinstance(value, Secret) else Secret(str(value))
+def _secrets(project: Project | None, environment: Mapping[str, str]) -> Iterable[Secret]:
+    if project is None:
+        return map(Secret, secrets_in(environment))
+    return project_secrets(project, environment)
 
 
 def _make_request(task: MLTask, given: str | None) -> Request:

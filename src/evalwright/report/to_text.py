@@ -15,6 +15,7 @@ from evalwright.report.layout import lay_out, wrap_text
 from evalwright.report.report import Report
 from evalwright.report.tables import Table, count_noun
 from evalwright.report.to_tables import planned_samples, remarks, tables
+from evalwright.text.visible import visible
 
 _GOOD = r"(?<=  )(holds|significant)(?=  |$)"
 _BAD = r"(?<=  )FAILS(?=  |$)"
@@ -40,28 +41,32 @@ def _lines(report: Report, width: int | None) -> Iterator[Text]:
         yield from _table_lines(table, width)
     for remark in remarks(report):
         for line in wrap_text(f"note: {remark}", width, hanging="      "):
-            yield Text(line, style="yellow")
+            yield _make_text(line, style="yellow")
     for pointer in _pointers(report):
-        yield from map(Text, wrap_text(pointer, width, hanging="  "))
+        yield from map(_make_text, wrap_text(pointer, width, hanging="  "))
     for line in wrap_text(_last_line(report), width, hanging="  "):
-        yield Text(line, style="bold red" if report.summary.failed else "bold")
+        yield _make_text(line, style="bold red" if report.summary.failed else "bold")
 
 
 def _table_lines(table: Table, width: int | None) -> Iterator[Text]:
     for line in wrap_text(table.title, width):
-        yield Text(line, style="bold")
+        yield _make_text(line, style="bold")
     for line in lay_out(table, width):
-        text = Text(line)
+        text = _make_text(line)
         if "verdict" in table.columns:
             text.highlight_regex(_GOOD, "green")
             text.highlight_regex(_BAD, "bold red")
         yield text
     for note in table.note.splitlines():
         for line in wrap_text(note.strip(), width, indent=" "):
-            yield Text(line, style="dim")
+            yield _make_text(line, style="dim")
     yield Text("")
     if table.below:
-        yield from map(Text, (*table.below, ""))
+        yield from map(_make_text, (*table.below, ""))
+
+
+def _make_text(line: str, style: str = "") -> Text:
+    return Text(visible(line), style=style)
 
 
 def _pointers(report: Report) -> Iterator[str]:

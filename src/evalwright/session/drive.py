@@ -1,4 +1,4 @@
-"""Run asynchronous engine work for a command: Ctrl-C, progress, and closing what was opened."""
+"""Run asynchronous engine work for a command: signals, progress, and closing what was opened."""
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ def drive(
     """Run `work` to its end, or until the user stops it; then close models and snippets."""
 
     async def run_and_close() -> None:
-        with stop.on_ctrl_c():
+        with stop.on_signals():
             try:
                 await work()
             finally:

@@ -24,7 +24,7 @@ from evalwright.clients.custom import (
     CustomConnectionModel,
     CustomInferenceModel,
     InferenceConfig,
-    select_logins,
+    find_secret_values,
     takes_sample,
 )
 from evalwright.clients.http import list_served_models
@@ -39,7 +39,7 @@ from evalwright.plan.model_names import canonical_name
 from evalwright.plan.options import RunOptions
 from evalwright.plan.project import ResolvedProject
 from evalwright.ports import Snippets
-from evalwright.secrets import Redactor, Secret, secrets_in
+from evalwright.secrets import Redactor, Secret, find_credentials, secrets_in
 from evalwright.session.models import Connection, Connector, connect_provider
 from evalwright.spec.documents.models.model import (
     AdapterDocument,
@@ -176,10 +176,10 @@ def _connect_custom(
     )
     adapter, info = adapter_of(document, adapters), info_of(document, config)
     client = CustomConnectionModel(connection, adapter, info, options)
-    key = (config.api_key,) if config.api_key else ()
-    return Connection(
-        name=document.key, client=client, secrets=(*key, *select_logins(headers).values())
-    )
+    secrets = [*map(Secret, find_credentials(config.url)), *find_secret_values(headers)]
+    if config.api_key:
+        secrets.append(config.api_key)
+    return Connection(name=document.key, client=client, secrets=tuple(secrets))
 
 
 def _connect_inference(
@@ -214,7 +214,7 @@ def _connect_inference(
         name=document.key,
         client=client,
         by_sample=takes_sample(snippet.text),
-        secrets=tuple(select_logins(environment).values()),
+        secrets=find_secret_values(environment),
     )
 
 

@@ -20,7 +20,7 @@ from msgspec import Struct, structs, to_builtins
 from evalwright.engine.finalize import finalize_task
 from evalwright.engine.journal import Journal
 from evalwright.engine.models.wrap import SharedWrapping
-from evalwright.engine.redact import make_redactor, redact
+from evalwright.engine.redact import make_redactor, redact, redact_outcomes
 from evalwright.engine.results import TaskModelResult, TaskOutcomes
 from evalwright.engine.resume import FinishedJobs
 from evalwright.engine.run import Resources
@@ -452,7 +452,7 @@ class Session:
                 self._results.append(TaskModelResult(task=task.name, model=model, finished=result))
 
     def _write(self, run_id: str, outcomes: Sequence[Outcome]) -> None:
-        self.store.append(run_id, redact(list(outcomes), self.redactor))
+        self.store.append(run_id, redact_outcomes(outcomes, self.redactor))
 
     def _sorted_results(self) -> list[TaskModelResult]:
         """Return the results in the order of the plan."""
