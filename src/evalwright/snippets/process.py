@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from evalwright.processes import ENVIRONMENT, is_dead, kill_group
 from evalwright.snippets.inside.channel import SIZE, Activity
+from evalwright.snippets.inside.tracing import forbid_tracing
 from evalwright.snippets.sources import Source
 
 MAX_RESULT_BYTES = 256 * 1024**2
@@ -226,6 +227,7 @@ def _start(
     settings: SnippetSettings, channel: int, memory: int, output: int
 ) -> subprocess.Popen[bytes]:
     inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    forbid_tracing()  # our environment may hold keys
     return subprocess.Popen(
         # -P: nothing from the directory of the script.
         [settings.python, "-P", _SCRIPT, str(channel), str(memory), _OBJECTS],

@@ -23,6 +23,7 @@ from .channel import Activity, Channel, Streams, watch_engine
 from .concurrent_calls import ConcurrentServer
 from .functions import Function, ImportAliases, Sources
 from .results import CallFailed
+from .tracing import give_up_tracing
 
 FLUSH_S = 0.05
 
@@ -32,6 +33,7 @@ def serve(channel: int, marks: int, objects: str) -> NoReturn:
     # What an author imports or pickles as `__main__` is not this script.
     sys.modules["__main__"] = ModuleType("__main__")
     watch_engine()
+    give_up_tracing()
     engine = Channel(channel)
     orders = engine.read()
     for name, value in orders["limits"].items():
