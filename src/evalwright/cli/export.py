@@ -47,7 +47,7 @@ LOGS = "logs"
 @click.option(
     "--keep-formulas",
     is_flag=True,
-    help="With `csv`: keep texts that a spreadsheet would run as formulas as they are.",
+    help="With `csv`: do not put a `'` before text that a spreadsheet would run as a formula.",
 )
 @store_option
 def command(  # noqa: PLR0913 - one option each

@@ -342,7 +342,8 @@ class CodeExecution(Struct, frozen=True, kw_only=True):
     verified_mean: float | None = None
     """The same mean with unverified scores counted as 0."""
     wall_clock_timeouts: int = 0
-    """Number of timeouts with little CPU time, also alone: wall-clock time decided them."""
+    """Number of timeouts that wall-clock time decided: the program used little CPU time, even when
+    it ran alone."""
 
     @property
     def isolates(self) -> bool:

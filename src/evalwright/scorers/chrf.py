@@ -7,10 +7,10 @@
 
 The score is sentence chrF2 as computed by sacrebleu (signature
 `nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no`) on the texts in Unicode form NFC, divided by 100.
-It works on characters, so it also suits languages with rich morphology or without spaces. Identical
-strings score 1, even if both are empty. With `word_order: 2`, the score is chrF++, which also
-compares words and pairs of words. The mean of sentence scores is not corpus chrF. This scorer is an
-evalwright extension.
+It works on characters, so it also suits languages with rich morphology and scripts without spaces.
+Identical strings score 1, even if both are empty. With `word_order: 2`, the score is chrF++, which
+also compares words and pairs of words. The mean of sentence scores is not the same as corpus chrF.
+This scorer is an evalwright extension.
 """
 
 from functools import cache
@@ -34,8 +34,8 @@ class Chrf(ComparisonScorer):
 
     type: Literal["chrf"]
     word_order: Literal[0, 1, 2] = 0
-    """Length of the longest word n-grams that are compared besides character n-grams. 0: chrF,
-    2: chrF++."""
+    """Length of the longest word n-grams that are compared in addition to character n-grams.
+    0: chrF, 2: chrF++."""
 
     async def score(self, case: Case) -> Score:
         """Compute the sentence chrF."""

@@ -13,8 +13,8 @@
 
 A target is an expression that must be true, or statements that must not raise an exception. It can
 use the names that the answer defines. An answer that is not valid Python, raises an exception or
-exceeds the time limit scores 0. If a target is not valid Python, or no program can pass it, the
-sample fails, because the error is in the task.
+exceeds the time limit scores 0. If a target is not valid Python, or if no program can pass it,
+the sample fails, because the error is in the task.
 
 This scorer is an evalwright extension. It scores answers in the same way as a task record with
 `category: code_exec`. `evalwright doctor` shows how programs are isolated on your machine.

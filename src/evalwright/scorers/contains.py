@@ -5,10 +5,10 @@ r"""`contains`: correct if the value contains the ground truth.
         ground_truth: "{{ sample.city }}"
         ignore_case: true                   # optional
 
-The ground truth may be anywhere in the value, also inside a word: `art` is in `party`. To find only
-whole words, use `regex_match` with `\b`. Both texts are compared in Unicode form NFC, so `é` as one
-code point and as two are the same. If the ground truth is empty, the sample fails, because every
-answer would contain it. This scorer is an evalwright extension.
+The ground truth may be anywhere in the value, even inside a word: `art` is in `party`. To find only
+whole words, use `regex_match` with `\b`. Both texts are compared in Unicode form NFC, so it makes
+no difference whether `é` is one code point or two. If the ground truth is empty, the sample fails,
+because every answer would contain it. This scorer is an evalwright extension.
 """
 
 from typing import ClassVar, Literal

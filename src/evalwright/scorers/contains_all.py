@@ -1,4 +1,4 @@
-"""`contains_all`: correct if the value contains every one of several texts.
+"""`contains_all`: correct if the value contains all of several texts.
 
     scorers:
       - type: contains_all
@@ -10,7 +10,7 @@
         targets: ["{{ sample.name }}", "{{ sample.date }}"]
 
 `coverage` is the share of the texts that the value contains. A text may be anywhere in the value,
-also inside a word. Texts are compared in Unicode form NFC. If the list or one of its texts is
+even inside a word. Texts are compared in Unicode form NFC. If the list or one of its texts is
 empty, the sample fails. This scorer is an evalwright extension.
 """
 

@@ -9,7 +9,7 @@
       - type: contains_any
         targets: ["{{ sample.city }}", "{{ sample.local_name }}"]
 
-A text may be anywhere in the value, also inside a word. Texts are compared in Unicode form NFC. If
+A text may be anywhere in the value, even inside a word. Texts are compared in Unicode form NFC. If
 the list or one of its texts is empty, the sample fails. This scorer is an evalwright extension.
 """
 

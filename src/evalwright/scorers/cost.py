@@ -5,11 +5,11 @@
         limit: 0.01                         # optional
 
 `cost` is the price of all requests of a sample to the evaluated model, including retries that were
-charged. Requests of scorers and of other models are not included. It is `null` if the price of the
-model is unknown, because a cost is never estimated, and if any reply was not requested: it came
-from the cache or from a recording. An outcome of an earlier run keeps the cost that it had then.
-With `limit`, `is_within_limit` is whether the answer was cheap enough. This scorer is an evalwright
-extension.
+charged. Requests of scorers and of other models are not included. The score is `null` if the price
+of the model is unknown, because a cost is never estimated. It is also `null` if any reply was not
+requested, but came from the cache or from a recording. An outcome of an earlier run keeps the cost
+that it had then. With `limit`, `is_within_limit` shows whether the answer was cheap enough. This
+scorer is an evalwright extension.
 """
 
 from typing import ClassVar, Literal

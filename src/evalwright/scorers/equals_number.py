@@ -8,15 +8,15 @@
         decimal_separator: ","
 
 A number may have a sign, thousands separators and an exponent: `-$1,234.50`, `1'234`, `6.02e23`.
-Thousands are groups of three digits; a no-break space separates them too, a plain space does not.
-Digits may be of any script. A minus sign after a letter or a digit is a hyphen: the last number of
-`10-20` is 20. Units and percent signs are ignored. Not supported: fractions (the last number of
-`3/4` is 4), powers of ten (`2 × 10^5`) and numbers in words.
+Thousands are groups of three digits; a no-break space may separate them, but an ordinary space may
+not. Digits may be in any script. A minus sign after a letter or a digit is treated as a hyphen: the
+last number in `10-20` is 20. Units and percent signs are ignored. Fractions (the last number in
+`3/4` is 4), powers of ten (`2 × 10^5`) and numbers in words are not supported.
 
 The ground truth must contain exactly one number, written with a decimal point; otherwise, the
-sample fails. A value without a number is wrong. Numbers are compared as decimals, without rounding.
-If both tolerances are set, meeting one of them is enough. `absolute_error` is the difference; it is
-`null` if the value has no number. This scorer is an evalwright extension.
+sample fails. A value without a number is incorrect. Numbers are compared as decimals, without
+rounding. If both tolerances are set, meeting one of them is enough. `absolute_error` is the
+difference; it is `null` if the value has no number. This scorer is an evalwright extension.
 """
 
 import re
@@ -70,7 +70,7 @@ class EqualsNumber(ComparisonScorer):
     tolerance: float = Field(default=0, ge=0, allow_inf_nan=False)
     """Largest difference at which the value is still correct."""
     relative_tolerance: float = Field(default=0, ge=0, allow_inf_nan=False)
-    """The same, as a share of the ground truth: with 0.01, the value may be 1 % off."""
+    """Largest difference as a share of the ground truth: with 0.01, the value may be 1 % off."""
     decimal_separator: Separator = "."
     """Decimal separator of the value. With `,`, the point separates thousands."""
 

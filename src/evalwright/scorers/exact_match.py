@@ -1,4 +1,4 @@
-"""`exact_match`: correct if the value equals the ground truth, apart from what you ignore.
+"""`exact_match`: correct if the value equals the ground truth, apart from what the options ignore.
 
     scorers:
       - type: exact_match
@@ -8,12 +8,12 @@
         ignore_articles: true
         ignore_whitespace: true
 
-White space at both ends is never compared, and both texts are compared in Unicode form NFC. Without
-options, everything else counts. `string_equals` compares every character. The options apply in this
-order: case, punctuation, articles, white space. An option that would leave nothing of a text is not
-applied to that text: with `ignore_articles`, the answer `A` still differs from `the`. The first
-three options together are the normalisation of SQuAD for English text, extended to the punctuation
-of all scripts. This scorer is an evalwright extension.
+White space at either end is never compared, and both texts are compared in Unicode form NFC.
+Without options, everything else counts. `string_equals`, by contrast, compares every character. The
+options apply in this order: case, punctuation, articles, white space. An option that would leave
+nothing of a text is not applied to that text: with `ignore_articles`, the answer `A` still differs
+from `the`. The first three options together are the normalization of SQuAD for English text,
+extended to the punctuation of all scripts. This scorer is an evalwright extension.
 """
 
 from collections.abc import Callable
@@ -38,10 +38,10 @@ class ExactMatch(ComparisonScorer):
     ignore_case: Flag = False
     """Whether case is ignored."""
     ignore_punctuation: Flag = False
-    """Whether punctuation is ignored, in any script. It is removed, so `3.5` equals `35`."""
+    """Whether punctuation in any script is ignored. It is removed, so `3.5` equals `35`."""
     ignore_articles: Flag = False
-    """Whether the English words `a`, `an` and `the` are ignored, and how much white space is
-    between words."""
+    """Whether the English words `a`, `an` and `the` are ignored, as well as the amount of white
+    space between words."""
     ignore_whitespace: Flag = False
     """Whether all white space is ignored: `New York` equals `NewYork`."""
 

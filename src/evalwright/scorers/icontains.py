@@ -1,4 +1,4 @@
-"""`icontains`: correct if the value contains the ground truth in any case.
+"""`icontains`: correct if the value contains the ground truth, ignoring case.
 
     scorers:
       - type: icontains

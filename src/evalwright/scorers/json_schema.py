@@ -1,4 +1,4 @@
-"""`json_schema`: correct if the value is JSON that meets a JSON Schema and has the right fields.
+"""`json_schema`: correct if the value is JSON that conforms to a schema and has the right fields.
 
     scorers:
       - type: json_schema
@@ -9,20 +9,20 @@
         ground_truth: '{"city": {{ sample.city | tojson }}, "guests": {{ sample.guests }}}'
         post_process: extract_code_block
 
-Without `json_schema`, any JSON document meets it. The schema is a mapping or JSON text, such as
-`!include order.json`; a schema with `$ref` must be JSON text, because in a document `$ref` includes
-a file. The dialect is the one that `$schema` names, by default draft 2020-12. A `$ref` to another
-document is not fetched: the sample fails. A schema needs the extra `json-schema`:
-`pip install 'evalwright[json-schema]'`.
+Without `json_schema`, any valid JSON is accepted. The schema is a mapping or JSON text, such as
+`!include order.json`. A schema with `$ref` must be JSON text, because `$ref` in a task document
+includes a file. The dialect is the one that `$schema` names, by default draft 2020-12. A `$ref` to
+another schema document is never fetched; instead, the sample fails. A schema requires the extra
+`json-schema`: `pip install 'evalwright[json-schema]'`.
 
-With `ground_truth`, a template that renders to a JSON object, each of its fields is compared with
-the field of that name in the value. Other fields of the value are ignored. Numbers are equal if
-their values are (`2` and `2.0`), texts if every character is; lists and objects are compared as a
-whole.
+`ground_truth` is a template that renders to a JSON object. Each of its fields is compared with the
+field of the same name in the value. Other fields of the value are ignored. Numbers are equal if
+their values are equal (`2` and `2.0`), and strings are equal if all their characters are. Lists and
+objects are compared as a whole.
 
 `is_valid_json` and `meets_schema` are true or false. `fields_correct` is the share of the compared
-fields that are right, or `null` without `ground_truth`. `NaN` and `Infinity` are not JSON. There is
-no time limit for a `pattern` in a schema. This scorer is an evalwright extension.
+fields that are right, or `null` without `ground_truth`. `NaN` and `Infinity` are not JSON. A
+`pattern` in a schema has no time limit. This scorer is an evalwright extension.
 """
 
 from functools import cached_property
@@ -102,7 +102,7 @@ class JsonSchema(ScorerSpec):
 
     type: Literal["json_schema"]
     json_schema: Annotated[dict[str, Any] | bool | str | None, AfterValidator(_check_schema)] = None
-    """JSON Schema that the value must meet: a mapping, or JSON text."""
+    """JSON Schema that the value must conform to: a mapping, or JSON text."""
     ground_truth: Template | None = None
     """Template that renders to a JSON object with the expected fields. May refer to `sample`."""
     value: Template | None = None

@@ -5,11 +5,11 @@
         limit_s: 2                          # optional
 
 `latency_s` is the sum of the times from each request of a sample to its reply. It includes retries,
-and the time for which a request waits for the concurrency limit and the rate limit: `--concurrency
-1` measures the model alone.
+and the time that a request waits because of the concurrency limit or the rate limit. To measure the
+model alone, use `--concurrency 1`.
 
-The score is `null` if any reply was not requested: it came from the cache or from a recording. An
-outcome of an earlier run keeps the time that it took then. With `limit_s`, `is_within_limit` is
+The score is `null` if any reply was not requested, but came from the cache or from a recording. An
+outcome of an earlier run keeps the time that it took then. With `limit_s`, `is_within_limit` shows
 whether the answer was fast enough. This scorer is an evalwright extension.
 """
 

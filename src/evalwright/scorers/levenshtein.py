@@ -1,14 +1,14 @@
-"""`levenshtein`: how few edits turn the value into the ground truth.
+"""`levenshtein`: how similar the value is to the ground truth, measured in edits.
 
     scorers:
       - type: levenshtein
         ground_truth: "{{ sample.transcript }}"
         ignore_case: true                   # optional
 
-`distance` is the number of characters to insert, delete or replace. `similarity` is 1 - distance /
-length of the longer text, from 0 to 1; two empty texts have a similarity of 1. White space at both
-ends is not compared. A character is a code point of the text in Unicode form NFC. This scorer is an
-evalwright extension.
+`distance` is the number of characters to insert, delete or replace. `similarity` is from 0 to 1:
+`1 - distance / length of the longer text`. Two empty texts have a similarity of 1. White space at
+either end is not compared. A character is a code point of the text in Unicode form NFC. This scorer
+is an evalwright extension.
 """
 
 from typing import ClassVar, Literal

@@ -7,14 +7,15 @@ r"""`regex_match`: correct if a regular expression matches the value.
         ignore_case: true
         timeout_s: 1
 
-The pattern may match anywhere in the value; with `full_match`, it must match all of it, apart from
-white space at both ends. Flags can be set in the pattern: `(?m)` for `^` and `$` at each line,
-`(?s)` for a dot that matches line breaks. The syntax is that of Python's `re`, with the extensions
-of the package `regex`, such as `\p{Arabic}`. A column that is inserted with `{{ }}` is part of the
-pattern, so its special characters act as such. Value and pattern are in Unicode form NFC.
+The pattern may match anywhere in the value; with `full_match`, it must match the whole value, apart
+from white space at either end. The pattern can set flags: with `(?m)`, `^` and `$` match at each
+line, and with `(?s)`, a dot also matches line breaks. The syntax is that of Python's `re`, with the
+extensions of the package `regex`, such as `\p{Arabic}`. A column that is inserted with `{{ }}`
+becomes part of the pattern, so special characters in it keep their special meaning. Value and
+pattern are converted to Unicode form NFC.
 
-If matching exceeds the time limit, or if the rendered pattern is invalid, the sample fails: it is
-not a wrong answer. The limit is approximate. This scorer is an evalwright extension.
+If matching exceeds the time limit, or if the rendered pattern is invalid, the sample fails; it is
+not scored as a wrong answer. The limit is approximate. This scorer is an evalwright extension.
 """
 
 import re

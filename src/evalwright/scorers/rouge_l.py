@@ -1,14 +1,14 @@
-"""`rouge_l`: the longest sequence of words that the value shares with the ground truth, 0 to 1.
+"""`rouge_l`: the longest sequence of words that the value shares with the ground truth.
 
     scorers:
       - type: rouge_l
         ground_truth: "{{ sample.summary }}"
 
 The score is the F-measure of ROUGE-L (Lin, 2004) with equal weights for precision and recall,
-computed as for task records with `metric_name: rouge_l`, but on the texts in Unicode form NFC.
-Words are lowercase runs of letters, digits and underscores of any script, without stemming. Two
-texts without a word score 1 if they are equal, otherwise 0. Text in languages without spaces is not
-split into words. This scorer is an evalwright extension.
+computed as for task records with `metric_name: rouge_l`, but on the texts in Unicode form NFC. It
+is from 0 to 1. Words are sequences of letters, digits and underscores in any script, converted to
+lowercase and not stemmed. Two texts without words score 1 if they are equal, otherwise 0. Text in a
+script without spaces is not split into words. This scorer is an evalwright extension.
 """
 
 from typing import ClassVar, Literal
