@@ -155,7 +155,7 @@ def _check_values_without_solver(scorers: list[Any]) -> Iterator[Fault]:
     detail = "`value` is missing; a task without a solver has no answer to compare"
     yield from _missing_values(scorers, detail, 'for example, `value: "{{ sample.answer }}"`')
     for number, scorer in _list_mappings(scorers):
-        if scorer.get("type") in _NEED_ANSWERS:
+        if str(scorer.get("type")) in _NEED_ANSWERS:
             detail = f"`{scorer['type']}` scores an answer; a task without a solver has none"
             hint = "for answers that were recorded, write `solver: {type: pass_through_solver}`"
             yield Fault(("definition", "scorers", number, "type"), "conflict", detail, hint)
@@ -178,7 +178,7 @@ def _check_values_without_chat(tasks: list[Any], definition: dict[str, Any]) -> 
 def _missing_values(scorers: list[Any], detail: str, hint: str) -> Iterator[Fault]:
     for number, scorer in _list_mappings(scorers):
         misspelt = any(did_you_mean(str(key), ["value"]) for key in scorer if key != "value")
-        compares = scorer.get("type") in COMPARE_ANSWERS
+        compares = str(scorer.get("type")) in COMPARE_ANSWERS
         if compares and scorer.get("value") is None and not misspelt:
             yield Fault(("definition", "scorers", number, "value"), "missing_key", detail, hint)
 

@@ -233,13 +233,14 @@ def _named_evaluations(data: Any) -> Iterator[str]:
             yield key
 
 
-def _evaluation_key(file: _ReadFile) -> Any:
+def _evaluation_key(file: _ReadFile) -> str | None:
     """The key of the evaluation that a file has, if any."""
     data = file.document.data
     in_run = file.kind == "run" and (file.main or not file.folder)
     found = get_mapping(data, "evaluation") if in_run else data
     is_evaluation = in_run or file.kind == "evaluation"
-    return found.get("key") if is_evaluation and isinstance(found, dict) else None
+    key = found.get("key") if is_evaluation and isinstance(found, dict) else None
+    return key if isinstance(key, str) else None
 
 
 def _file_problems(file: _ReadFile) -> list[Issue]:
