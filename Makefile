@@ -67,7 +67,7 @@ test: check  ## run the checks and the tests, as CI does
 test-slow: .venv/.ready  ## run the simulations behind the published numbers (takes minutes)
 	@$(BIN)/python -m pytest -q -n $(JOBS) -m slow
 
-bench: .venv/.ready  ## run all benchmarks and check their thresholds (about 15 minutes)
+bench: .venv/.ready  ## run the main benchmarks and check their thresholds (about 15 minutes)
 	@for script in startup validate text stats comparisons scale throughput durability sandbox local peers; do echo; echo "== bench/$$script.py"; $(BIN)/python bench/$$script.py || exit 1; done
 
 lock:  ## compile requirements.lock from pyproject.toml (needs uv)

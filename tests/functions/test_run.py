@@ -95,6 +95,29 @@ def test_functions_answer_records_and_projects(tmp_path: Path) -> None:
     assert run(tmp_path / "run.yaml", answer_paris).metrics[0].value == 0.5
 
 
+def test_a_file_that_changes_during_a_run_stops_it(tmp_path: Path) -> None:
+    record = {
+        "category": "arithmetic",
+        "prompt": "2 + 2",
+        "targets": ["4"],
+        "metric_name": "exact_match",
+        "post_process": "none",
+    }
+    lines = [json.dumps({"task_id": f"t{number}", **record}) for number in range(40)]
+    path, store = tmp_path / "tasks.jsonl", str(tmp_path / "runs.db")
+    path.write_text("\n".join(lines))
+
+    def change_the_targets(prompt: str) -> str:
+        path.write_text("\n".join(lines).replace('"4"', '"5"'))  # as long as before
+        return str(len(prompt) - 1)
+
+    with pytest.raises(ew.EvalwrightError, match="the file changed while it was in use"):
+        run(path, change_the_targets, store=store, concurrency=1)
+
+    report = run(path, lambda prompt: str(len(prompt) - 1), store=store)
+    assert (report.status, report.leaderboard[0].mean) == ("finished", 0)
+
+
 PROJECT = """\
 datasets:
   - key: capitals

@@ -239,6 +239,13 @@ class TestWhatHasChanged:
 
         assert said.startswith("new run: since newer, the limit is none (was 1);")
 
+    def test_an_imported_run_is_not_compared_with(self, tasks: str) -> None:
+        before = describe_records(tasks)
+        changed = structs.replace(before, mcq="loglikelihood")
+
+        assert changes(changed, before) != []
+        assert changes(changed, structs.replace(before, imported="log.json")) == []
+
     def test_nothing_is_said_where_nothing_has_changed_or_nothing_was(
         self, tmp_path: Path, tasks: str
     ) -> None:

@@ -193,11 +193,18 @@ def key_of_run(run: Run) -> str:
 
 
 def describe_changes(manifest: Manifest, earlier: Sequence[Run]) -> Iterator[str]:
-    """Return what changed since the newest run of tasks with the same names; empty without one."""
+    """Return what changed since the newest run of tasks with the same names; empty without one.
+
+    Imported results do not count: their log does not say what they were computed from.
+    """
     names = [task.name for task in manifest.plan.tasks]
     for run in earlier:
         before = read_manifest_if_readable(run)
-        if before and [task.name for task in before.plan.tasks] == names:
+        if (
+            before
+            and before.imported is None
+            and [task.name for task in before.plan.tasks] == names
+        ):
             changes = list(_changes(before, manifest))
             if changes:
                 yield f"new run: since {run.id}, {', '.join(changes)}; unchanged results are reused"

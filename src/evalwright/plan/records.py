@@ -5,15 +5,17 @@ Compiling reads every file once, to its end, and keeps only counts and issues; r
 again, line by line. So a file of a million records is a plan of a few hundred bytes.
 """
 
+import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import groupby, islice
 from pathlib import Path
+from time import monotonic
 
 from msgspec import Struct, structs
 
-from evalwright.errors import BadTasks, NoInput, UsageError
+from evalwright.errors import BadTasks, NoInput, Unreadable, UsageError
 from evalwright.lines import STDIN, read_batches
 from evalwright.plan.options import RunOptions
 from evalwright.plan.outline import PrimaryMetric, TaskOutline
@@ -28,6 +30,8 @@ SCORER = "record"
 """The name of a record's scorer in outcomes."""
 PRIMARY = PrimaryMetric(scorer=SCORER, field="score", metric="mean")
 _MAX_ISSUES_SHOWN = 5
+_LOOK_S = 0.02
+"""Seconds between two checks whether the file has changed."""
 
 
 class RecordSamples(Struct, frozen=True, kw_only=True):
@@ -38,12 +42,37 @@ class RecordSamples(Struct, frozen=True, kw_only=True):
     limit: int | None = None
     trials: int | None = None
     """Trials per record. Default: the record's setting."""
+    identity: tuple[int, ...] = ()
+    """What `identify_file` returned when the file was checked; empty to accept any content."""
 
     def planned_samples(self) -> Iterator[PlannedSample]:
-        """Yield the samples in the order of the file."""
+        """Yield the samples in the order of the file; `Unreadable` if it has changed since."""
+        self._refuse_changes()
+        seen = monotonic()
         for record in islice(read_valid(self.path, bad=self.bad_lines), self.limit):
+            if (now := monotonic()) - seen > _LOOK_S:
+                self._refuse_changes()
+                seen = now
             trials = self.trials or record.samples
             yield PlannedSample(Sample(record.task_id, record), trials, record.category)
+        self._refuse_changes()
+
+    def _refuse_changes(self) -> None:
+        current = identify_file(self.path)
+        if self.identity and current and current != self.identity:
+            raise Unreadable(
+                f"{self.path}: the file changed while it was in use",
+                hint="run again: samples whose record is unchanged are reused",
+            )
+
+
+def identify_file(path: str) -> tuple[int, ...]:
+    """Return device, inode, size and time of a file; nothing if it is gone."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - faster, and takes any text
+    except OSError:
+        return ()
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def compile_records(paths: Sequence[str], models: Sequence[str], options: RunOptions) -> Plan:
@@ -59,6 +88,7 @@ def compile_records(paths: Sequence[str], models: Sequence[str], options: RunOpt
             "task files are read twice, so `run` cannot read standard input or a pipe",
             hint="write them to a file first",
         )
+    identities = [identify_file(path) for path in paths]  # before their content is read
     outlines = [
         _check_file(name, path, tuple(models), options)
         for name, path in zip(_task_names(paths), paths, strict=True)
@@ -70,7 +100,10 @@ def compile_records(paths: Sequence[str], models: Sequence[str], options: RunOpt
         raise NoInput(f"{where}: no tasks", hint="`evalwright validate` shows what is wrong")
     runtime = _runtime(options)
     return Plan(
-        tasks=tuple(_task_plan(outline, runtime, options) for outline in outlines),
+        tasks=tuple(
+            _task_plan(outline, runtime, options, identity)
+            for outline, identity in zip(outlines, identities, strict=True)
+        ),
         models=tuple(models),
         limit=options.limit,
         trials=options.trials,
@@ -91,12 +124,15 @@ def _runtime(options: RunOptions) -> TaskRuntime:
     )
 
 
-def _task_plan(outline: TaskOutline, runtime: TaskRuntime, options: RunOptions) -> TaskPlan:
+def _task_plan(
+    outline: TaskOutline, runtime: TaskRuntime, options: RunOptions, identity: tuple[int, ...]
+) -> TaskPlan:
     samples = RecordSamples(
         path=outline.path,
         bad_lines=frozenset(issue.line for issue in outline.issues),
         limit=options.limit,
         trials=options.trials,
+        identity=identity,
     )
     return TaskPlan(outline=outline, samples=samples, runtime=runtime)
 
