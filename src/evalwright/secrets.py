@@ -208,7 +208,7 @@ class Redactor:
         base32 = join_base32(tokens, self._shortest_base32)
         if base32 and _has_any(base32, self._base32_probes):
             return True
-        return self._occurs_in_decoded(decode_tokens(tokens))
+        return self._occurs_in_decodings(decode_tokens(tokens))
 
     def _occurs_in_hex(self, data: bytes) -> bool:
         """Look for the decimal digits of the hex digits first: no others have to be right."""
@@ -217,15 +217,15 @@ class Redactor:
             return False
         for block in self._digits:
             if block in digits:
-                return self._occurs_in_decoded(decode_hex(data, self._shortest_ascii))
+                return self._occurs_in_decodings(decode_hex(data, self._shortest_ascii))
         if len(digits) < 3 * self._shortest_ascii - 2:  # in UTF-16, the digits 00 are between
             return False
         for block in self._digits_utf16:
             if block in digits:
-                return self._occurs_in_decoded(decode_hex(data, self._shortest_ascii))
+                return self._occurs_in_decodings(decode_hex(data, self._shortest_ascii))
         return False
 
-    def _occurs_in_decoded(self, data: bytes) -> bool:
+    def _occurs_in_decodings(self, data: bytes) -> bool:
         if _has_any(data, self._probes):
             return True
         return b"\0" in data and _has_any(data.replace(b"\0", b""), self._probes)

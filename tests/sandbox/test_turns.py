@@ -10,7 +10,7 @@ def test_many_run_side_by_side() -> None:
     turns, together = Turns(), threading.Barrier(3, timeout=PATIENCE_S)
 
     def run() -> bool:
-        with turns.take_shared():
+        with turns.take_shared_turn():
             together.wait()  # raises unless all three are here at once
         return True
 
@@ -24,7 +24,7 @@ def test_one_alone_waits_for_the_others() -> None:
     one_runs, may_end, is_alone = threading.Event(), threading.Event(), threading.Event()
 
     def share() -> None:
-        with turns.take_shared():
+        with turns.take_shared_turn():
             one_runs.set()
             may_end.wait(PATIENCE_S)
             events.append("shared")
@@ -51,7 +51,7 @@ def test_nobody_begins_beside_one_that_is_alone() -> None:
     events: list[str] = []
 
     def share() -> None:
-        with turns.take_shared():
+        with turns.take_shared_turn():
             events.append("shared")
 
     with ThreadPoolExecutor(1) as threads:
@@ -67,8 +67,8 @@ def test_one_that_is_stopped_does_not_wait() -> None:
     turns, stop = Turns(), threading.Event()
     stop.set()
 
-    with turns.take_shared(), turns.take_alone(stop) as granted:
+    with turns.take_shared_turn(), turns.take_alone(stop) as granted:
         assert not granted
 
-    with turns.take_shared():
+    with turns.take_shared_turn():
         pass

@@ -213,4 +213,4 @@ def test_a_program_is_starved_if_its_time_ends_long_before_its_cpu_time(
         why=why, started=True, status=0, report=READY, output=b"", duration_s=3, cpu_s=cpu_s
     )
 
-    assert verdict.is_starved(TWO, ended) is starved
+    assert verdict.ran_out_of_wall_time(TWO, ended) is starved

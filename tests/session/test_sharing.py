@@ -91,7 +91,7 @@ def test_when_another_joins_jobs_in_flight_are_claimed_and_the_rest_one_by_one()
     run = Run(membership)
     jobs = run.hand_out()
     assert [next(jobs), next(jobs), next(jobs)] == [0, 1, 2]
-    run.shared.note_stored([Outcome(task="t", model="m", sample_id="1", ordinal=1)])
+    run.shared.note_stored_jobs([Outcome(task="t", model="m", sample_id="1", ordinal=1)])
 
     membership.theirs = {4: JobClaim(state="theirs")}
     membership.others = True

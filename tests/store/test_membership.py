@@ -12,8 +12,13 @@ from msgspec import structs
 
 from evalwright.ports import JobId, Membership
 from evalwright.store import membership as membership_module
-from evalwright.store.liveness import ProcessIdentity, identify_process, is_gone
-from evalwright.store.membership import LEASE_S, SqliteMembership
+from evalwright.store.membership import (
+    LEASE_S,
+    ProcessIdentity,
+    SqliteMembership,
+    identify_process,
+    is_gone,
+)
 from evalwright.store.sqlite import SqliteStore
 from evalwright.types import Outcome, Run, Trace, Usage
 

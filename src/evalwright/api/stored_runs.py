@@ -10,7 +10,7 @@ from evalwright.plan.options import parse_options
 from evalwright.plan.stored_records import StoredRecords
 from evalwright.report.report import Report
 from evalwright.session.memory import RunOutcomes
-from evalwright.session.reports import add_moved, load_report
+from evalwright.session.reports import add_moved_scores, load_report
 from evalwright.session.stores import open_store
 from evalwright.types import Outcome, Run
 
@@ -48,7 +48,7 @@ def load(
     with closing(open_store(store, create=False)) as opened:
         run = opened.find(name)
         report = load_report(opened, run, seed=seed, bins=bins, calibrate=calibrate)
-        return RunOutcomes(opened, store, run.id).attach(add_moved(report, run, opened))
+        return RunOutcomes(opened, store, run.id).attach(add_moved_scores(report, run, opened))
 
 
 def export(

@@ -6,16 +6,19 @@ Data goes to stdout, messages to stderr.
 
 import errno
 import os
+import signal
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from types import FrameType
 from typing import Any
 
 import click
 
 from evalwright._version import __version__
 from evalwright.cli.messages import discard, print_message
-from evalwright.cli.signals import signals_as_interrupts
 
 COMMANDS = {
     "init": "Create a small example project.",
@@ -102,7 +105,7 @@ def main() -> None:
     warnings.showwarning = _show_warning
     try:
         # Only click is imported so far; the error classes are loaded before they can be needed.
-        with signals_as_interrupts():
+        with _signals_as_interrupts():
             app(prog_name="evalwright", standalone_mode=False)
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
@@ -130,6 +133,7 @@ def main() -> None:
         sys.exit(error.exit_code)
 
 
+_STOP_SIGNALS = ("SIGTERM", "SIGHUP")  # by name: Windows has no SIGHUP
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 
 
@@ -180,3 +184,25 @@ def _show(error: click.ClickException) -> None:
     message = error.format_message().rstrip(".")
     print_message(f"evalwright: {message[:1].lower()}{message[1:]}")
     print_message(f"  hint: {context.command_path} --help")
+
+
+@contextmanager
+def _signals_as_interrupts() -> Iterator[None]:
+    """While active, treat SIGTERM and SIGHUP as SIGINT. One that is ignored stays ignored."""
+    before = {}
+    for name in _STOP_SIGNALS:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            before[number] = signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler):  # Ctrl-C is ignored, as in a script's background job
+        raise KeyboardInterrupt
+    handler(number, frame)

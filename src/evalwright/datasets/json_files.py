@@ -49,7 +49,7 @@ def read_json_list(path: str) -> Iterator[dict[str, Any]]:
             hint="write a list of objects, `[{…}, {…}]`; one object per line is a .jsonl file",
         ) from error
     if key := find_repeated_key(rows, content):
-        raise BadDataset(f"{show_path(path)}: {_explain_repeated(key)}", hint=_REPEATED_HINT)
+        raise BadDataset(f"{show_path(path)}: {_explain_repeated_key(key)}", hint=_REPEATED_HINT)
     yield from rows
 
 
@@ -72,7 +72,7 @@ def read_objects(
             faults.add(explain_line(number, line))
             continue
         if key := find_repeated_key(row, line):
-            faults.add(UnreadableLine(number, None, _explain_repeated(key), _REPEATED_HINT))
+            faults.add(UnreadableLine(number, None, _explain_repeated_key(key), _REPEATED_HINT))
             continue
         if convert:
             try:
@@ -89,7 +89,7 @@ def read_objects(
 _REPEATED_HINT = "keep one of the two"
 
 
-def _explain_repeated(key: str) -> str:
+def _explain_repeated_key(key: str) -> str:
     return f"the key `{key[:60]}` is given twice"
 
 

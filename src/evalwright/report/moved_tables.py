@@ -75,7 +75,7 @@ def moved_tables(report: "Report") -> Iterator[Table]:
     )
 
 
-def describe_moved(report: "Report") -> list[str]:
+def describe_moved_scores(report: "Report") -> list[str]:
     """Return the sentence about a run in which nothing moved, or of which nothing is known."""
     if report.moved is None:
         return []

@@ -7,7 +7,7 @@ from itertools import groupby
 from evalwright.report.calibration import calibration_tables
 from evalwright.report.display_names import show_display_names
 from evalwright.report.judges import JudgeRow
-from evalwright.report.moved_tables import describe_moved, moved_tables
+from evalwright.report.moved_tables import describe_moved_scores, moved_tables
 from evalwright.report.report import (
     FailureRow,
     FlakyRow,
@@ -132,7 +132,7 @@ def remarks(report: Report) -> list[str]:
             f"code_exec: {timeouts} {'timeout rests' if timeouts == 1 else 'timeouts rest'} on "
             "wall-clock time: the programs wait, or the machine was too busy for them"
         )
-    notes += describe_moved(report)
+    notes += describe_moved_scores(report)
     return notes
 
 

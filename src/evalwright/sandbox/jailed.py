@@ -114,7 +114,7 @@ class _Pool:
 
     def judge(self, program: Program, stop: threading.Event) -> Execution:
         """Judge a program; once more, alone, if it may have been starved."""
-        with self._turns.take_shared():
+        with self._turns.take_shared_turn():
             execution, starved = self._judge_once(program, stop)
         if not starved or stop.is_set():
             return execution

@@ -18,7 +18,7 @@ class Turns:
         """How many want to be alone: nobody else begins meanwhile."""
 
     @contextmanager
-    def take_shared(self) -> Iterator[None]:
+    def take_shared_turn(self) -> Iterator[None]:
         """Run beside others."""
         with self._changed:
             self._changed.wait_for(lambda: not self._waiting)

@@ -77,17 +77,17 @@ class Unsafe:
         self, program: Program, launch: Launch, nonce: str, stop: threading.Event
     ) -> Execution:
         """Run a program; once more, alone, if it may have been starved."""
-        with self._turns.take_shared():
+        with self._turns.take_shared_turn():
             ended = processes.Child(launch, stop).run()
         execution = verdict.judge_report(program, ended, nonce)
-        if not verdict.is_starved(program, ended) or stop.is_set():
+        if not verdict.ran_out_of_wall_time(program, ended) or stop.is_set():
             return execution
         with self._turns.take_alone(stop) as is_alone:
             if not is_alone:
                 return execution
             ended = processes.Child(launch, stop).run()
         execution = verdict.judge_report(program, ended, nonce)
-        if verdict.is_starved(program, ended):
+        if verdict.ran_out_of_wall_time(program, ended):
             return verdict.rest_on_wall_clock(execution)
         return execution
 

@@ -91,7 +91,7 @@ class Check(Struct, frozen=True, kw_only=True):
     """If the time ran out: how long the program took at least over one answer."""
 
 
-def is_starved(program: Program, ended: Ended) -> bool:
+def ran_out_of_wall_time(program: Program, ended: Ended) -> bool:
     """Whether a program ran out of time with little CPU time: it waited, or others ran."""
     if ended.why != "timeout" or ended.cpu_s is None:
         return False

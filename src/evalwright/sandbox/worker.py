@@ -126,7 +126,7 @@ class SandboxWorker:
         """
         verdicts = self._settings.verdicts
         first, *rest = self._run(program, verdicts, stop)
-        starved = verdict.is_starved(program, first[0])
+        starved = verdict.ran_out_of_wall_time(program, first[0])
         if verdicts != "both":
             execution = verdict.judge_report(program, *first, verified=verdicts == "split")
             return execution, starved
@@ -134,7 +134,7 @@ class SandboxWorker:
         if check.final is not None or stop.is_set():
             return check.final or verdict.judge_report(program, *first), starved
         (plain,) = rest or self._run(program, "plain", stop)
-        starved = starved or verdict.is_starved(program, plain[0])
+        starved = starved or verdict.ran_out_of_wall_time(program, plain[0])
         return verdict.combine(verdict.judge_report(program, *plain), check), starved
 
     def _run(

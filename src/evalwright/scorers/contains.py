@@ -34,10 +34,10 @@ class Contains(ComparisonScorer):
     async def score(self, case: Case) -> Score:
         """Look for the ground truth."""
         actual, expected = self.render_pair(case)
-        return score_contained(actual, expected, ignore_case=self.ignore_case)
+        return score_containment(actual, expected, ignore_case=self.ignore_case)
 
 
-def score_contained(actual: str, expected: str, *, ignore_case: bool) -> Score:
+def score_containment(actual: str, expected: str, *, ignore_case: bool) -> Score:
     """Return whether a text contains another; ValueError if the other is empty."""
     wanted = fold(require_text(expected), ignore_case=ignore_case)
     return score_match(

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from evalwright.ports import Case
 from evalwright.scorers.base import ComparisonScorer
-from evalwright.scorers.contains import score_contained
+from evalwright.scorers.contains import score_containment
 from evalwright.types import Score
 
 
@@ -26,4 +26,4 @@ class Icontains(ComparisonScorer):
     async def score(self, case: Case) -> Score:
         """Look for the ground truth."""
         actual, expected = self.render_pair(case)
-        return score_contained(actual, expected, ignore_case=True)
+        return score_containment(actual, expected, ignore_case=True)

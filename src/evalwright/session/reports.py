@@ -58,7 +58,7 @@ def load_report(
     return add_judges(report, run, store)
 
 
-def add_moved(report: Report, run: Run, store: Store) -> Report:
+def add_moved_scores(report: Report, run: Run, store: Store) -> Report:
     """The report of a run that has scored another one again, with what moved; else unchanged."""
     if not run.parent:
         return report

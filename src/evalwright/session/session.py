@@ -56,7 +56,7 @@ from evalwright.session.models import (
 )
 from evalwright.session.modes import check_modes
 from evalwright.session.progress import Progress, RunningScores, SilentProgress
-from evalwright.session.reports import add_moved
+from evalwright.session.reports import add_moved_scores
 from evalwright.session.sandboxes import open_sandbox, sandbox_packages
 from evalwright.session.sharing import SharedRun
 from evalwright.session.snippets import open_snippets
@@ -160,7 +160,7 @@ class Session:
         self.store.update(
             run.id, status=status, manifest=partial(keep_checks, manifest.to_builtins())
         )
-        return outcomes.attach(add_moved(report, run, self.store))
+        return outcomes.attach(add_moved_scores(report, run, self.store))
 
     # Find or begin the run, and run its jobs.
 
@@ -381,7 +381,7 @@ class Session:
 
         def write(outcomes: Sequence[Outcome]) -> None:
             self._write(run_id, outcomes)
-            shared_run.note_stored(outcomes)
+            shared_run.note_stored_jobs(outcomes)
 
         await shared_run.wait_until_ready(lambda: self.stop.is_stopping)
         changed: set[str] = set()

@@ -67,12 +67,12 @@ class SharedRun:
             key = (job.task, job.model, job.ordinal, job.trial)
             self._in_flight[key] = None  # first: `_share` reads it after it has changed the flag
             if self._is_shared:
-                yield from self._hand_out_claimed(chain([job], jobs))
+                yield from self._hand_out_claimed_jobs(chain([job], jobs))
                 return
             self._done.mark(*key)
             yield job
 
-    def _hand_out_claimed(self, jobs: Iterator[Job]) -> Iterator[Job]:
+    def _hand_out_claimed_jobs(self, jobs: Iterator[Job]) -> Iterator[Job]:
         self._tell_once()
         while batch := list(islice(jobs, self._batch)):
             claims = self._membership.claim([_identify(job) for job in batch])
@@ -88,7 +88,7 @@ class SharedRun:
                 self._in_flight[key] = None
                 yield job
 
-    def note_stored(self, outcomes: Sequence[Outcome]) -> None:
+    def note_stored_jobs(self, outcomes: Sequence[Outcome]) -> None:
         """Note that jobs are no longer in flight."""
         for outcome in outcomes:
             key = (outcome.task, outcome.model, outcome.ordinal, outcome.trial)

@@ -9,7 +9,8 @@ claims for its jobs in flight, and from then on claims each job before it takes 
 
 Claims of a process that has ended are dropped: at once if it was in the same place, otherwise when
 its `beat` has not changed for `LEASE_S`. That time is the observer's own: the clocks of processes
-are never compared, and time in which the observer could not look does not count.
+are never compared, and time in which the observer could not look does not count. A process id is
+reused, so the time at which the process started belongs to its identity.
 
 Promises:  a claim is given to one process; a job whose outcome another process has stored since
            this one joined is not given again.
@@ -17,16 +18,19 @@ Does not:  keep a process that was stopped for longer than the lease from reques
            flight, which another process may have taken over.
 """
 
+import os
+import platform
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from evalwright.ports import JobClaim, JobId
 from evalwright.store.connection import SqliteConnection
-from evalwright.store.liveness import ProcessIdentity, identify_process, is_gone
 from evalwright.store.tables import encode_text
 from evalwright.types import Usage
 
@@ -45,6 +49,16 @@ _DONE = f"""SELECT requests, prompt_tokens, completion_tokens, cost FROM outcome
 _KEY = "run = ? AND task = ? AND ordinal = ? AND trial = ? AND model = ?"
 _DROP = f"DELETE FROM claims WHERE {_KEY}"  # noqa: S608 - no input
 _OWNER = f"SELECT owner FROM claims WHERE {_KEY}"  # noqa: S608 - no input
+
+
+class ProcessIdentity(Struct, frozen=True):
+    """One process, on all machines and at all times."""
+
+    place: str
+    """Machine, its last start, and the container."""
+    pid: int
+    started: str = ""
+    """When it started, as the kernel counts; empty if the platform does not tell."""
 
 
 class _Observed(Struct):
@@ -208,3 +222,45 @@ def _remove(file: sqlite3.Connection, owner: int) -> None:
 def drop_claims(file: sqlite3.Connection, run: int, jobs: Sequence[JobId]) -> None:
     """Drop the claims of jobs whose outcomes are stored in this transaction."""
     file.executemany(_DROP, [_claim_key(run, job) for job in jobs])
+
+
+def identify_process() -> ProcessIdentity:
+    """Return the identity of this process."""
+    pid = os.getpid()
+    return ProcessIdentity(_read_place(), pid, _read_start(pid) or "")
+
+
+def is_gone(process: ProcessIdentity) -> bool:
+    """Whether a process has certainly ended. Of a process in another place, nothing is certain."""
+    if process.place != _read_place():
+        return False
+    if process.started:
+        return _read_start(process.pid) != process.started
+    try:
+        os.kill(process.pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # of another user
+        return False
+    return False
+
+
+@cache
+def _read_place() -> str:
+    parts = [platform.node()]
+    try:
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
+        parts.append(str(Path("/proc/self/ns/pid").readlink()))
+    except OSError:  # not Linux
+        pass
+    return "/".join(parts)
+
+
+def _read_start(pid: int) -> str | None:
+    """Return when a process started; None if it has ended, or the platform does not tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    state, start = fields[0], fields[19]
+    return None if state in {b"Z", b"X"} else start.decode()

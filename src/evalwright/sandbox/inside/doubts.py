@@ -45,7 +45,7 @@ def find_doubt(targets: list[str], source: str) -> str:
     except Exception:  # noqa: BLE001 - whatever the compiler raises, nothing is known
         return "it cannot be read"
     for tree in trees:
-        accounted = {id(node) for node in _find_accounted(trees, tree)}
+        accounted = {id(node) for node in _find_accounted_doubts(trees, tree)}
         for node in _walk(tree):
             if id(node) not in accounted and (doubt := _find_in_node(node)):
                 return doubt
@@ -67,14 +67,14 @@ def handles_errors(targets: list[str]) -> bool:
     return False
 
 
-def _find_accounted(trees: list[Any], tree: ast.AST) -> Iterator[ast.AST]:
+def _find_accounted_doubts(trees: list[Any], tree: ast.AST) -> Iterator[ast.AST]:
     """Nodes that look doubtful, and concern nothing but the target's own containers and clocks."""
     own = _find_own_containers(trees)
     for node in _walk(tree):
         match node:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=name), attr=method) as function, args=args
-            ) if name in own and method in _CHANGES and all(map(_is_computed, args)):
+            ) if name in own and method in _CHANGES and all(map(_is_fresh_value, args)):
                 yield function
     if not any(_uses_clock(node) for each in trees for node in _walk(each)):
         for node in _walk(tree):
@@ -133,7 +133,7 @@ def _parts_looked_at(node: ast.AST) -> list[ast.AST]:
     return []
 
 
-def _is_computed(node: ast.AST) -> bool:
+def _is_fresh_value(node: ast.AST) -> bool:
     """Whether a value is made on the spot: nobody else has it."""
     return isinstance(node, ast.Compare | ast.Constant | ast.JoinedStr)
 

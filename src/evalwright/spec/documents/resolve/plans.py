@@ -70,7 +70,7 @@ def resolve_plan(
     `wanted` selects one evaluation, by its key in the plan or its own.
     """
     resolved = ResolvedPlan()
-    planned = _list_planned(plan)
+    planned = _list_planned_evaluations(plan)
     if wanted is not None:
         chosen = [each for each in planned if wanted == each.key]
         chosen = chosen or [each for each in planned if wanted == each.evaluation_key]
@@ -105,7 +105,7 @@ def list_run_parts(plan: YamlDocument) -> list[tuple[int, DocumentPart]]:
     ]
 
 
-def _list_planned(plan: Entity) -> list[_PlannedEvaluation]:
+def _list_planned_evaluations(plan: Entity) -> list[_PlannedEvaluation]:
     """The evaluations of a plan that are written correctly, each with a key."""
     part = plan.part
     runs = list_run_parts(part.raw)
