@@ -1,5 +1,6 @@
 """What every test relies on: no network beyond this machine, and no store but its own."""
 
+import signal
 import socket
 from itertools import count
 from typing import Any
@@ -8,6 +9,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 _numbers = count()
+
+# A shell that starts `make test` in the background ignores these signals, and children inherit
+# that. Tests interrupt the processes that they start.
+for _number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(
+            _number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL
+        )
 
 # A busy machine is slow, and no test is about that. `_own_store` is a fixture per test function,
 # and examples of one test may share it.
