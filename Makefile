@@ -62,10 +62,10 @@ golden: .venv/.ready  ## rewrite the golden reports; check the diff before you c
 	@EVALWRIGHT_GOLDEN=write $(BIN)/python -m pytest -q tests/test_golden.py
 
 test: check  ## run the checks and the tests, as CI does
-	@$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow'
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m 'not slow'
 
 test-slow: .venv/.ready  ## run the simulations behind the published numbers (takes minutes)
-	@$(BIN)/python -m pytest -q -n $(JOBS) -m slow
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m slow
 
 bench: .venv/.ready  ## run the main benchmarks and check their thresholds (about 15 minutes)
 	@for script in startup validate text stats comparisons scale throughput durability sandbox local peers; do echo; echo "== bench/$$script.py"; $(BIN)/python bench/$$script.py || exit 1; done

@@ -1,7 +1,9 @@
 """What every test relies on: no network beyond this machine, and no store but its own."""
 
+import gc
 import signal
 import socket
+from collections.abc import Generator
 from itertools import count
 from typing import Any
 
@@ -26,6 +28,20 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("busy machine")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector away from the tests: they live until the end.
+
+    This halves the time that collection takes.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)

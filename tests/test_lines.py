@@ -8,6 +8,7 @@ import sys
 import threading
 import tracemalloc
 from collections.abc import Callable
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -219,6 +220,7 @@ def test_a_stray_byte_costs_its_line_and_not_the_file(tmp_path: Path, data: byte
     assert read(tmp_path, data) == data.removesuffix(b"\n").split(b"\n")
 
 
+@cache
 def long_gzip() -> bytes:
     numbers = (number * 7919 % 10007 for number in range(200_000))
     return gzip.compress(b"".join(b"%d\n" % number for number in numbers), mtime=0)

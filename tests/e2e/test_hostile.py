@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,7 +49,17 @@ def page(text: str, *, status: int = 200) -> Behaviour:
 
 def bomb(size: int) -> Behaviour:
     """Zeros: small on the wire, and a thousand times as large when it is unpacked."""
-    return serve.body(gzip.compress(bytes(size)), headers={"Content-Encoding": "gzip"})
+
+    async def behave(asked: Asked) -> web.StreamResponse:
+        packed = serve.body(pack_zeros(size), headers={"Content-Encoding": "gzip"})
+        return await packed(asked)
+
+    return behave
+
+
+@cache
+def pack_zeros(size: int) -> bytes:
+    return gzip.compress(bytes(size))
 
 
 AGAIN = 2
