@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from tests.spec.documents.cases import Case, cases, names
 from tests.spec.documents.made import written
 
-from evalwright.cli.validate import command
+from evalwright.cli import app
 
 ALL = cases(Path(__file__).parent / "broken")
 # What editors and reviewers would lose.
@@ -27,7 +27,7 @@ def test_what_is_said_of_a_mistake(
     written(tmp_path, {name: spelt(text) for name, text in case.files.items()})
     monkeypatch.chdir(tmp_path)
 
-    done = CliRunner().invoke(command, [next(iter(case.files))])
+    done = CliRunner().invoke(app, ["validate", next(iter(case.files))])
 
     assert isinstance(done.exception, SystemExit)
     assert done.exit_code == 1
@@ -44,7 +44,7 @@ def test_one_mistake_is_told_once() -> None:
 
 
 def field_docs(path: str) -> tuple[int, str]:
-    done = CliRunner().invoke(command, [path])
+    done = CliRunner().invoke(app, ["validate", path])
     assert isinstance(done.exception, SystemExit)
     return done.exit_code, done.stdout + done.stderr
 

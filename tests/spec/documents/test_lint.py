@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 from tests.spec.documents.made import DATASET, TASK, project, written
 
-from evalwright.cli.lint import command
+from evalwright.cli import app
 from evalwright.spec.documents.lint import MODEL_OUTPUTS, find_unfenced_outputs, lint_project
 
 JUDGED = TASK.replace(
@@ -112,15 +112,15 @@ def test_a_document_with_errors_is_passed_over_and_counted(tmp_path: Path) -> No
 def test_the_command_lints_a_project_and_exits_0_unless_it_is_strict(tmp_path: Path) -> None:
     folder = str(written(tmp_path, FILES))
 
-    done = CliRunner().invoke(command, [folder])
+    done = CliRunner().invoke(app, ["lint", folder])
     assert done.exit_code == 0
     assert "t.yaml:17:9: unfenced_output: `{{ solver_output.output }}` mixes" in done.stdout
     assert "3 documents, 1 finding: unfenced_output 1" in done.stderr
-    assert CliRunner().invoke(command, [folder, "--strict"]).exit_code == 1
+    assert CliRunner().invoke(app, ["lint", folder, "--strict"]).exit_code == 1
 
 
 def test_the_command_has_the_findings_as_json(tmp_path: Path) -> None:
-    done = CliRunner().invoke(command, [str(written(tmp_path, FILES)), "--json"])
+    done = CliRunner().invoke(app, ["lint", str(written(tmp_path, FILES)), "--json"])
 
     told = json.loads(done.stdout)
     assert (told["valid"], told["errors"]) == (3, 1)
@@ -129,7 +129,7 @@ def test_the_command_has_the_findings_as_json(tmp_path: Path) -> None:
 
 
 def test_a_path_that_is_not_there_is_said(tmp_path: Path) -> None:
-    done = CliRunner().invoke(command, [str(tmp_path / "nothing.yaml")])
+    done = CliRunner().invoke(app, ["lint", str(tmp_path / "nothing.yaml")])
 
     assert done.exit_code == 2
     assert "no such file" in done.stderr
