@@ -19,7 +19,8 @@ All are frozen: a room returns a new noun, it never edits one it was handed.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from math import isnan
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from msgspec import Struct, field
 from msgspec.structs import asdict
@@ -31,6 +32,13 @@ Finish = Literal["stop", "length", "tool_calls", "other"]
 ExecutionOutcome = Literal["pass", "assertion_fail", "syntax_error", "timeout", "error", "refused"]
 RunStatus = Literal["running", "finished", "finished_with_failures", "stopped", "failed"]
 MLTask = Literal["chat_completion", "embeddings", "custom"]
+if TYPE_CHECKING:
+    Json = object
+    """A JSON value from data, a model or an author. A type checker asks to narrow it."""
+    JsonObject = Mapping[str, object]
+else:
+    Json = Any  # msgspec does not look at it
+    JsonObject = dict[str, Any]
 
 
 class NoExamples(tuple["Example", ...]):
@@ -39,7 +47,7 @@ class NoExamples(tuple["Example", ...]):
     __slots__ = ()
 
 
-class NoMetadata(dict[str, Any]):
+class NoMetadata(dict[str, Json]):
     """Equal to `{}`: the metadata of a record without the field, as opposed to an empty object."""
 
     __slots__ = ()
@@ -64,17 +72,17 @@ class TaskSpec(
     metric_name: MetricName
     post_process: PostProcess
     few_shot_examples: tuple[Example, ...] = NoExamples()
-    metadata: dict[str, Any] = field(default_factory=NoMetadata)
+    metadata: dict[str, Json] = field(default_factory=NoMetadata)
 
     @property
     def timeout_s(self) -> float:
         """Seconds that a code_exec candidate may take."""
-        return float(self.metadata.get("timeout_s", DEFAULT_TIMEOUT_S))
+        return float(cast("float", self.metadata.get("timeout_s", DEFAULT_TIMEOUT_S)))
 
     @property
     def samples(self) -> int:
         """Number of generations per sample."""
-        return int(self.metadata.get("samples", 1))
+        return int(cast("int", self.metadata.get("samples", 1)))
 
 
 class OtherProblem(Struct, frozen=True, kw_only=True):
@@ -292,13 +300,13 @@ class Execution(Struct, frozen=True, kw_only=True):
 class Score(Struct, frozen=True, kw_only=True):
     """One score: named values and the reason for them."""
 
-    values: dict[str, Any]
+    values: JsonObject
     """Numbers and booleans for task records; any JSON for projects."""
     correct: bool | None = None
     """Whether the answer is right, for calibration and pass@k; None if this does not apply."""
     reason: str = ""
     """Why the score has this value, in words; empty if no explanation is needed."""
-    metadata: dict[str, Any] = {}
+    metadata: JsonObject = {}
 
 
 SELF_REPORT = "$self_report"
@@ -308,6 +316,19 @@ SELF_REPORT = "$self_report"
 def find_self_report(scores: Mapping[str, Score]) -> Score | None:
     """Return the score that holds the model's stated confidence (`--confidence self`)."""
     return next((score for score in scores.values() if SELF_REPORT in score.metadata), None)
+
+
+def first_number(values: Mapping[str, Json]) -> float | None:
+    """Return the first value, if it is a number and not NaN."""
+    for value in values.values():
+        if not isinstance(value, float | int):
+            return None
+        try:
+            number = float(value)
+        except OverflowError:  # an integer that no column holds
+            return None
+        return None if isnan(number) else number
+    return None
 
 
 def without_self_report(scores: Mapping[str, Score]) -> dict[str, Score]:
@@ -337,7 +358,7 @@ class Action(Struct, frozen=True, kw_only=True):
 class Part(Struct, frozen=True, kw_only=True):
     """One of the samples that a postprocessor made from one."""
 
-    sample: dict[str, Any]
+    sample: dict[str, Json]
     trace: Trace | None = None
     scores: dict[str, Score] = {}
     actions: tuple[Action, ...] = ()
@@ -361,7 +382,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     failure: Failure | None = None
     ordinal: int = 0
     """The sample's position in its task, starting at 0."""
-    sample: dict[str, Any] = {}
+    sample: dict[str, Json] = {}
     """For projects, the row. Task records are not stored here; they are read from their file."""
     solve_key: str = ""
     """Hash of everything that the trace depends on; empty if nothing is stored."""
@@ -374,6 +395,16 @@ class Outcome(Struct, frozen=True, kw_only=True):
     actions: tuple[Action, ...] = ()
     whole: dict[str, Score] = {}
     """Scores over all trials, from an imported log; stored with the sample's first trial."""
+
+    @property
+    def output(self) -> str:
+        """The text of the answer; empty if there is none."""
+        return self.trace.output if self.trace else ""
+
+    @property
+    def score(self) -> float | None:
+        """The first number of the first score; None if there is none."""
+        return next((first_number(score.values) for score in self.scores.values()), None)
 
 
 class Run(Struct, frozen=True, kw_only=True):

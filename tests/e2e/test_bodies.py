@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.e2e.commands import evalwright, outcomes_in
@@ -88,7 +89,7 @@ def test_a_provider_s_bodies_are_what_was_sent_and_received(
 
     assert done.returncode == 0, done.stderr
     (outcome,) = outcomes_in(tmp_path)
-    scores = outcome.scores["python"].values
+    scores: Any = outcome.scores["python"].values
     assert scores["status"] == 200
     assert scores["sent"] == asked.body
     assert scores["sent"]["messages"] == [{"role": "user", "content": "Hi Ada"}]

@@ -239,7 +239,7 @@ def test_code_that_is_executed_agrees(server: ModelServer, tmp_path: Path) -> No
 def _executions(folder: Path, path: str) -> list[dict[str, Any]]:
     """What became of each program."""
     outcomes = api.export("latest", str(folder / f"{path}.db"))
-    return [next(iter(outcome.scores.values())).metadata for outcome in outcomes]
+    return [dict(next(iter(outcome.scores.values())).metadata) for outcome in outcomes]
 
 
 def test_a_target_that_does_not_compile_fails_its_sample(
@@ -383,7 +383,8 @@ def test_choices_by_likelihood_agree(server: ModelServer, tmp_path: Path) -> Non
         first = next(iter(api.export("latest", str(tmp_path / f"{path}.db"))))
         assert first.trace is not None
         assert [*first.trace.options] == [*"ABCDE"]
-        assert sum(first.scores[scorer].metadata["options"].values()) == pytest.approx(1)
+        options: Any = first.scores[scorer].metadata["options"]
+        assert sum(options.values()) == pytest.approx(1)
 
 
 @needs_local_model

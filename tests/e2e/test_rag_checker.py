@@ -163,7 +163,7 @@ def test_a_server_that_takes_no_schema_is_asked_without_and_says_so_once(
     assert asked(server) == {"x": 3, "judge": 1 + 3 * 2}
     (outcome, *_) = outcomes_in(tmp_path)
     (score,) = outcome.scores.values()
-    assert "does not accept a schema" in score.metadata["note"]
+    assert "does not accept a schema" in str(score.metadata["note"])
     assert sum("does not accept a schema" in one for one in report["notes"]) == 1
 
 

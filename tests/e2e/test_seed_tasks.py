@@ -131,14 +131,16 @@ def test_what_the_judge_of_trivia_said_is_kept_with_the_sample(folder: Path) -> 
         evalwright(server, "run", "run.yaml", "--json", cwd=folder)
 
     scores = [one.scores["model_as_a_judge_classifier"] for one in outcomes_in(folder)]
-    assert sorted(one.values["is_correct"] for one in scores) == [False, True]
+    assert sorted(bool(one.values["is_correct"]) for one in scores) == [False, True]
     for one in scores:
         assert one.correct is one.values["is_correct"]
         assert one.metadata["structured"] is True
         assert one.metadata["judge"] == "openai$gpt-4-1-nano"
         assert one.metadata["confidence"] == pytest.approx(0.75)
         assert one.metadata["reasoning"] == "I compared them."
-        assert json.loads(one.metadata["raw_reply"])["prediction"] == one.metadata["prediction"]
+        assert (
+            json.loads(str(one.metadata["raw_reply"]))["prediction"] == one.metadata["prediction"]
+        )
 
 
 @pytest.mark.parametrize("name", ["generic.yaml", "trivia.yaml", "uniqueness.yaml"])

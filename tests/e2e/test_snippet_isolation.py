@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.e2e.commands import evalwright, outcomes_in, report_of
@@ -59,7 +60,7 @@ def test_a_snippet_cannot_read_the_environment_or_the_memory_of_the_engine(tmp_p
 
     report_of(done)
     (outcome,) = outcomes_in(tmp_path)
-    tried = dict(outcome.scores["judged"].metadata)
+    tried: dict[str, Any] = dict(outcome.scores["judged"].metadata)
     assert tried.pop("itself").startswith("read"), "its own entry is readable"
     assert tried.pop("unshare") in {"PermissionError", "FileNotFoundError"}
     assert tried == dict.fromkeys(

@@ -146,7 +146,7 @@ def test_without_an_answer_to_change_nothing_is_asked(
     found, judge = probed(name, {**FIELDS, "user_prompt": prompt}, conversation)
 
     assert found.values == {}
-    assert "shown no answer" in found.metadata[NOT_APPLICABLE]
+    assert "shown no answer" in str(found.metadata[NOT_APPLICABLE])
     assert judge.requests == []
 
 

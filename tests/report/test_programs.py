@@ -1,4 +1,5 @@
 import pytest
+from msgspec import structs
 
 from evalwright.report.programs import count_verified, describe_program, program_lines
 from evalwright.report.report import CodeExecution
@@ -108,7 +109,10 @@ def test_verified_passes_are_counted_and_the_mean_without_the_rest() -> None:
 
 def test_timeouts_that_rest_on_wall_clock_time_are_counted() -> None:
     by_wall_clock = scored(0.0, "timeout", verified=True)
-    by_wall_clock.scores["record"].metadata["wall_clock"] = True
+    by_wall_clock.scores["record"] = structs.replace(
+        by_wall_clock.scores["record"],
+        metadata={**by_wall_clock.scores["record"].metadata, "wall_clock": True},
+    )
 
     counted = count_verified(HELD, [by_wall_clock, scored(0.0, "timeout", verified=True)])
 

@@ -240,7 +240,7 @@ def test_no_secret_of_the_environment_is_kept(monkeypatch: pytest.MonkeyPatch) -
     taken(saved("log.json", sample))
 
     (outcome,) = api.export()
-    assert "sk-very-secret" not in outcome.sample["text"]
+    assert "sk-very-secret" not in str(outcome.sample["text"])
 
 
 POLICY = """

@@ -172,10 +172,11 @@ def test_code_is_scored_by_its_targets(
 ) -> None:
     found = score(task("code_exec", *targets, timeout_s=20), source, sandbox=Unsafe())
 
-    detail = found.metadata.pop("detail")
+    metadata = dict(found.metadata)
+    detail = str(metadata.pop("detail"))
     assert found.values == {"score": pytest.approx(value)}
     assert found.correct is (outcome == "pass")
-    assert found.metadata == {
+    assert metadata == {
         "outcome": outcome,
         "passed": sum(verdicts),
         "total": len(verdicts),

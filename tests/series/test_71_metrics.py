@@ -92,7 +92,7 @@ def test_the_target_of_a_fixture_has_full_marks(task: ew.TaskSpec) -> None:
     if task.metric_name == "code_exec":
         answer = f"```python\n{task.metadata['solution']}\n```"
         if task.post_process == "none":
-            answer = task.metadata["solution"]
+            answer = str(task.metadata["solution"])
     else:
         answer = task.targets[0]
 

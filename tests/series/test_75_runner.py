@@ -111,7 +111,7 @@ def test_the_leaderboard_of_a_report_is_that_of_its_scores(tasks: Path) -> None:
     report = ew.run(tasks, MODELS)
     scores: dict[str, dict[str, float | None]] = {model: {} for model in MODELS}
     for outcome in report.samples():
-        scores[outcome.model][outcome.sample_id] = outcome.scores["record"].values["score"]
+        scores[outcome.model][outcome.sample_id] = outcome.score
     categories = {row["task_id"]: row["category"] for row in RECORDS}
 
     assert ew.leaderboard.rank(scores, categories=categories) == report.leaderboard

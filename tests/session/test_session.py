@@ -307,8 +307,7 @@ class TestAnotherPlanReusesWhatIsTheSame:
 
 def _verified(store: Store, run_id: str) -> bool:
     (outcome,) = store.outcomes(run_id)
-    verified: bool = outcome.scores["record"].metadata["verified"]
-    return verified
+    return outcome.scores["record"].metadata["verified"] is True
 
 
 class TestFresh:

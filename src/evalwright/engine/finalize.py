@@ -196,7 +196,7 @@ class _Finalizer:
     def _collect(
         self, first: Outcome, runs: Sequence[Mapping[str, Score]], trials: TrialPlan
     ) -> None:
-        values: dict[str, list[dict[str, Any]]] = {}
+        values: dict[str, list[Mapping[str, Any]]] = {}
         for name in runs[0]:
             scores = [run[name] for run in runs if name in run]
             if len(scores) < len(runs):

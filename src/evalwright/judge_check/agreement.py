@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from math import nan
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from msgspec import Struct, field, structs
@@ -40,7 +40,7 @@ from evalwright.stats.agreement import (
 )
 from evalwright.stats.interval import Interval, wilson
 from evalwright.stats.mean import any_mean_interval
-from evalwright.types import Outcome, Score
+from evalwright.types import Json, Outcome, Score
 
 Verdict = str | float
 MAX_EXAMPLES = 10
@@ -182,16 +182,20 @@ def read_verdict(judge: Judge, score: Score) -> Verdict:
     if judge.type == CLASSIFIER:
         return format_label(bool(score.values["is_correct"]))
     if judge.type == SCORER:
-        return float(score.values["score"])
+        return _read_number(score.values["score"])
     label = str(score.values["label"])
     return label if judge.labels else fold_label(label)
+
+
+def _read_number(value: Json) -> float:
+    return float(cast("float", value))
 
 
 def choose_comparison(judge: Judge, labels: HumanLabels) -> Comparison:
     """Choose how to read these labels; `BadDataset` where they are no verdicts of this judge."""
     if judge.type == SCORER:
         _check_scores(judge, labels)
-        return Comparison("scores", float, lambda score: float(score.metadata["raw_score"]))
+        return Comparison("scores", float, lambda score: _read_number(score.metadata["raw_score"]))
     from_people = [format_label(label) for label in labels.count()]
     # A judge that may say anything is compared without case, and spelled as people spell it.
     spellings = LabelSet(

@@ -52,7 +52,7 @@ from evalwright.stats.calibration import (
     measure_calibration,
 )
 from evalwright.stats.rates import grouped_mean_interval
-from evalwright.types import Outcome, find_self_report
+from evalwright.types import Outcome, find_self_report, first_number
 
 _FEWEST = 2
 """Answers in each half, below which no temperature is fitted."""
@@ -102,7 +102,7 @@ class Answers(Struct, kw_only=True):
         confidence = outcome.trace.confidence if outcome.trace else None
         report = find_self_report(outcome.scores)
         if report is not None or has_self_reports:
-            confidence = report.values.get("confidence") if report else None
+            confidence = first_number(report.values) if report else None
         if verdict is not None and confidence is not None:
             place = crc32(outcome.task.encode()) << _ORDINAL_BITS | outcome.ordinal
             self.add(confidence, place, is_right=verdict)

@@ -104,7 +104,9 @@ def outcome_row(outcome: Outcome) -> OutcomeRow:
         output=trace.output if trace else None,
         post_processed=trace.post_processed if trace else None,
         scores=_score_values(scores),
-        metadata={scorer: score.metadata for scorer, score in scores.items() if score.metadata},
+        metadata={
+            scorer: dict(score.metadata) for scorer, score in scores.items() if score.metadata
+        },
         failure=summarize_failure(failure),
         usage=_usage_cells(trace.usage) if trace else None,
         latency_s=trace.latency_s if trace else None,

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 from evalwright.report.report import CodeExecution
 from evalwright.report.tables import NOTHING, truncate
 from evalwright.text.visible import visible
-from evalwright.types import Execution, ExecutionOutcome, Outcome, Program
+from evalwright.types import Execution, ExecutionOutcome, Outcome, Program, first_number
 
 _LONGEST_TARGET = 80
 
@@ -52,7 +52,7 @@ def count_verified(execution: CodeExecution, outcomes: Iterable[Outcome]) -> Cod
             if score.metadata["outcome"] == "pass":
                 passes += 1
                 verified_passes += is_verified
-            scores.append(score.values["score"])
+            scores.append(first_number(score.values) or 0.0)
             verified_scores.append(scores[-1] if is_verified else 0.0)
     if not scores:
         return execution

@@ -19,6 +19,8 @@ extended to the punctuation of all scripts. This scorer is an evalwright extensi
 from collections.abc import Callable
 from typing import ClassVar, Literal
 
+from msgspec import structs
+
 from evalwright.components import Flag
 from evalwright.ports import Case
 from evalwright.scorers.base import ComparisonScorer, explain_difference
@@ -53,7 +55,7 @@ class ExactMatch(ComparisonScorer):
             actual, expected, is_correct=equal, reason=explain_difference(actual, expected)
         )
         if not equal and contains_target(actual, [expected]):
-            score.metadata[CONTAINS_TARGET] = True
+            return structs.replace(score, metadata={**score.metadata, CONTAINS_TARGET: True})
         return score
 
     def _normalize(self, text: str) -> str:

@@ -1,6 +1,5 @@
 """What every store must agree on: the scalars of an outcome, and which run a name means."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -9,7 +8,7 @@ from msgspec import Struct
 
 from evalwright.errors import UnknownName
 from evalwright.nearest import suggest
-from evalwright.types import SELF_REPORT, Outcome, Row, RunStatus, Trace
+from evalwright.types import SELF_REPORT, Outcome, Row, RunStatus, Trace, first_number
 
 LATEST = "latest"
 RESUMABLE: tuple[RunStatus, ...] = ("running", "stopped", "finished_with_failures")
@@ -54,19 +53,6 @@ def scalars_of(outcome: Outcome) -> tuple[Any, ...]:
         usage.cost,
         trace.latency_s,
     )
-
-
-def first_number(values: dict[str, Any]) -> float | None:
-    """The first of them, if it is a number; NaN is undefined, and undefined is None."""
-    for value in values.values():
-        if not isinstance(value, float | int):
-            return None
-        try:
-            number = float(value)
-        except OverflowError:  # an integer that no column holds
-            return None
-        return None if math.isnan(number) else number
-    return None
 
 
 class RunLabels(Struct, frozen=True):

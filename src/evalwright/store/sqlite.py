@@ -45,7 +45,6 @@ from evalwright.store.membership import SqliteMembership, drop_claims
 from evalwright.store.scalars import (
     RunLabels,
     current_time,
-    first_number,
     match_run_id,
     scalars_of,
     unknown_run_error,
@@ -63,7 +62,7 @@ from evalwright.store.tables import (
     hash_key,
     read_pieces,
 )
-from evalwright.types import Outcome, Row, Run, RunStatus, Score, Trace
+from evalwright.types import Outcome, Row, Run, RunStatus, Score, Trace, first_number
 
 T = TypeVar("T")
 

@@ -143,7 +143,7 @@ def test_a_schema_that_is_refused_is_noted_in_the_score() -> None:
 
     assert found.correct
     assert found.metadata["structured"] is False
-    assert "HTTP 400: no response_format here" in found.metadata["note"]
+    assert "HTTP 400: no response_format here" in str(found.metadata["note"])
 
 
 @pytest.mark.parametrize(
