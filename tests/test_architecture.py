@@ -41,7 +41,7 @@ MAX_LINES = 600
 RESOLVES = {
     "api/listing.py",
     "components.py",
-    "functions/run.py",
+    "functions/compile.py",
     "metrics/program_metrics.py",
     "registry.py",
     "session/models.py",

@@ -10,6 +10,8 @@ import evalwright as ew
 from evalwright.spec.records.fixtures import TASKS
 
 PUBLIC = [
+    "AsyncModel",
+    "BlockingModel",
     "Completion",
     "EvalwrightError",
     "Failure",
@@ -36,15 +38,18 @@ PUBLIC = [
     "lint",
     "load",
     "load_fixtures",
+    "metric",
     "metrics",
     "perplexity",
     "post_process",
+    "postprocessor",
     "render",
     "run",
     "schema",
     "score",
     "score_answer",
     "scorer",
+    "solver",
     "validate",
     "validate_file",
     "validate_task",

@@ -97,7 +97,7 @@ def test_an_unknown_name_says_which_there_are(name: str, hint: str) -> None:
         registry.load("models", name)
 
     known = ", ".join(f"`{one}`" for one in BUILT_IN)
-    assert str(unknown.value) == f"`{name}` is not one of the known models: {known}"
+    assert unknown.value.message == f"`{name}` is not one of the known models: {known}"
     assert unknown.value.hint == hint
 
 

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
         validate,
     )
     from evalwright.errors import EvalwrightError, InvalidTask
+    from evalwright.functions.metric import metric
+    from evalwright.functions.postprocessor import postprocessor
     from evalwright.functions.scorer import scorer
+    from evalwright.functions.solver import AsyncModel, BlockingModel, solver
     from evalwright.functions.task import Task
     from evalwright.perplexity.report import PerplexityReport
     from evalwright.ports import Model
@@ -71,7 +74,10 @@ _HOMES = {
         "validate",
     ),
     "errors": ("EvalwrightError", "InvalidTask"),
+    "functions.metric": ("metric",),
+    "functions.postprocessor": ("postprocessor",),
     "functions.scorer": ("scorer",),
+    "functions.solver": ("AsyncModel", "BlockingModel", "solver"),
     "functions.task": ("Task",),
     "ports": ("Model",),
     "perplexity.report": ("PerplexityReport",),
@@ -93,6 +99,8 @@ import_module("evalwright.perplexity")
 del globals()["perplexity"]
 
 __all__ = [
+    "AsyncModel",
+    "BlockingModel",
     "Completion",
     "EvalwrightError",
     "Failure",
@@ -119,15 +127,18 @@ __all__ = [
     "lint",
     "load",
     "load_fixtures",
+    "metric",
     "metrics",
     "perplexity",
     "post_process",
+    "postprocessor",
     "render",
     "run",
     "schema",
     "score",
     "score_answer",
     "scorer",
+    "solver",
     "validate",
     "validate_file",
     "validate_task",

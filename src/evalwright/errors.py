@@ -18,7 +18,7 @@
     └── StageError             a stage that failed; the engine turns it into a Failure
 
 Components (models, solvers, scorers, plugins) raise plain Python exceptions and need none of these.
-Each message is one line: where, what. `hint` says what to do next.
+Each `message` is one line: where, what. `hint` says what to do next. `str` has both.
 """
 
 from evalwright.types import Issue, Stage
@@ -32,6 +32,15 @@ class EvalwrightError(Exception):
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+
+    @property
+    def message(self) -> str:
+        """What is wrong, without the hint."""
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        """Return the message, and the hint on a line of its own."""
+        return f"{self.message}\n  hint: {self.hint}" if self.hint else self.message
 
 
 class UsageError(EvalwrightError):
@@ -134,8 +143,9 @@ class StageError(EvalwrightError):
 
     def __init__(self, stage: Stage, cause: BaseException) -> None:
         hint = getattr(cause, "hint", "")  # foreign exceptions may have one, of any type
+        message = cause.message if isinstance(cause, EvalwrightError) else str(cause)
         super().__init__(
-            _text(str(cause) or type(cause).__name__),
+            _text(message or type(cause).__name__),
             hint=_text(hint) if isinstance(hint, str) else "",
         )
         self.stage = stage

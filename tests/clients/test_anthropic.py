@@ -125,7 +125,7 @@ def test_a_parameter_that_cannot_be_right_is_refused_before_any_call(
         with pytest.raises(UsageError) as caught:
             model(server, **parameters)
 
-        assert message in str(caught.value)
+        assert message in caught.value.message
         assert server.log == []
 
 

@@ -97,8 +97,8 @@ def test_a_bad_line_is_one_error_with_its_place_before_anything_runs(
     with pytest.raises(UsageError) as refused:
         connect(str(path))
 
-    assert str(refused.value).startswith(f"{path}:3: ")
-    assert what in str(refused.value)
+    assert refused.value.message.startswith(f"{path}:3: ")
+    assert what in refused.value.message
     assert refused.value.hint == 'a line is {"id": "…", "output": "…"}'
 
 
@@ -117,7 +117,7 @@ def test_what_is_not_a_line_is_not_passed_over(tmp_path: Path, content: bytes, w
     with pytest.raises(UsageError) as refused:
         connect(str(path))
 
-    assert str(refused.value) == f"{path}:{why}, not a line of JSON"
+    assert refused.value.message == f"{path}:{why}, not a line of JSON"
 
 
 def test_a_compressed_file_is_read_like_a_plain_one(tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ def test_an_unknown_script_names_those_that_there_are(name: str, hint: str) -> N
     with pytest.raises(UnknownName) as unknown:
         connect(name)
 
-    assert all(f"`scripted/{known}`" in str(unknown.value) for known in SCRIPTS)
+    assert all(f"`scripted/{known}`" in unknown.value.message for known in SCRIPTS)
     assert unknown.value.hint == hint
 
 

@@ -232,8 +232,8 @@ def test_what_gives_no_value_says_where_and_why(
         call(make, text, [0])
 
     assert failed.value.kind == kind
-    assert message in str(failed.value)
-    assert "\n" not in str(failed.value)
+    assert message in failed.value.message
+    assert "\n" not in failed.value.message
 
 
 def test_where_it_was_called_from_is_a_hint(make: Make) -> None:

@@ -184,7 +184,7 @@ def test_a_name_that_is_no_run(store: Store, name: str, message: str, hint: str)
     with pytest.raises(UnknownName) as caught:
         store.find(name)
 
-    assert message in str(caught.value)
+    assert message in caught.value.message
     assert caught.value.hint == hint
 
 

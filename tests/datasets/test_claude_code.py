@@ -300,7 +300,7 @@ def test_a_line_that_is_no_line_of_a_log_is_named(tmp_path: Path, line: str, sai
     with pytest.raises(BadDataset) as caught:
         list(source(path).rows())
 
-    assert said in str(caught.value)
+    assert said in caught.value.message
     assert caught.value.hint
 
 

@@ -187,7 +187,7 @@ def test_a_wrong_key_says_where_keys_come_from(server: ModelServer, tmp_path: Pa
         list(source(server, tmp_path, api_key="wrong-key-123").rows())
 
     assert "LANGSMITH_API_KEY" in caught.value.hint
-    assert "wrong-key-123" not in f"{caught.value} {caught.value.hint}"
+    assert "wrong-key-123" not in f"{caught.value.message} {caught.value.hint}"
     assert not list(tmp_path.rglob("*.jsonl"))
 
 

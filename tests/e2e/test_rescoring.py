@@ -291,7 +291,7 @@ def test_a_model_that_the_run_never_asked_has_nothing_to_score(
     with pytest.raises(UsageError) as caught:
         api.score()
 
-    assert str(caught.value) == (
+    assert caught.value.message == (
         f"run {first.run_id} has no answers from `openai/z`, which the project now names; "
         "it has answers from `openai/x`"
     )
@@ -418,8 +418,8 @@ def test_a_project_without_a_task_of_the_run_is_refused(project: Callable[..., N
     with pytest.raises(UsageError, match="not the project") as error:
         api.score()
 
-    assert f"run {run_id}: it has `others`, the run has `ask`" in str(error.value)
-    assert "run.yaml" in str(error.value)
+    assert f"run {run_id}: it has `others`, the run has `ask`" in error.value.message
+    assert "run.yaml" in error.value.message
 
 
 @pytest.mark.usefixtures("server")

@@ -29,7 +29,7 @@ def test_a_secret_where_it_would_be_kept_is_refused_and_not_repeated(
     with pytest.raises(UsageError, match="contains a secret") as refused:
         refuse_secrets(names, parameters)
 
-    assert KEY not in f"{refused.value} {refused.value.hint}"
+    assert KEY not in f"{refused.value.message} {refused.value.hint}"
 
 
 def test_what_holds_no_secret_is_let_through() -> None:

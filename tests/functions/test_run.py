@@ -338,7 +338,7 @@ def test_a_mistake_is_one_sentence_before_the_first_call(name: str) -> None:
     with pytest.raises(ew.EvalwrightError) as caught:
         run(capitals(**changes), models)
 
-    whole = f"{caught.value} {caught.value.hint}"
+    whole = f"{caught.value.message} {caught.value.hint}"
     assert message in whole
     assert "\n" not in whole
 
@@ -400,7 +400,7 @@ def test_scoring_a_python_run_again_says_what_to_call(tmp_path: Path) -> None:
     with pytest.raises(ew.EvalwrightError) as caught:
         ew.score(report.run_id, store=store)
 
-    assert "are Python objects, not files" in str(caught.value)
+    assert "are Python objects, not files" in caught.value.message
     assert "call `ew.run` again" in caught.value.hint
 
 

@@ -275,7 +275,7 @@ def test_bad_records_are_refused_with_their_number_and_place(tmp_path: Path) -> 
     with pytest.raises(BadTasks) as refused:
         planned(path)
 
-    assert str(refused.value) == (
+    assert refused.value.message == (
         f"2 invalid records; nothing was run: {path}:2 (bad_json), {path}:4 (not_an_object)"
     )
     assert f"`evalwright validate {path}`" in refused.value.hint
@@ -288,9 +288,9 @@ def test_of_many_bad_records_the_first_five_places_are_named() -> None:
         planned(str(TASKS_BAD))
 
     count = len(TASKS_BAD.read_bytes().splitlines())
-    assert str(refused.value).startswith(f"{count} invalid records; nothing was run: ")
-    assert str(refused.value).count(f"{TASKS_BAD}:") == 5
-    assert str(refused.value).endswith(f" and {count - 5} more")
+    assert refused.value.message.startswith(f"{count} invalid records; nothing was run: ")
+    assert refused.value.message.count(f"{TASKS_BAD}:") == 5
+    assert refused.value.message.endswith(f" and {count - 5} more")
 
 
 def test_one_bad_record_beyond_the_limit_is_still_refused(tmp_path: Path) -> None:

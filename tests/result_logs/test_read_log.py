@@ -155,8 +155,8 @@ def test_what_is_no_log_is_refused(tmp_path: Path, log: Any, said: str) -> None:
     with pytest.raises(BadLog) as refused:
         reread_log(tmp_path, log)
 
-    assert "task_result_log.json" in str(refused.value)
-    assert said in str(refused.value)
+    assert "task_result_log.json" in refused.value.message
+    assert said in refused.value.message
 
 
 def test_every_broken_sample_is_named_up_to_a_few(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_every_broken_sample_is_named_up_to_a_few(tmp_path: Path) -> None:
     with pytest.raises(BadLog) as refused:
         reread_log(tmp_path, log.encode())
 
-    said = str(refused.value)
+    said = refused.value.message
     assert "task_result_log.json:3:1: missing - at `$.evidence.samples[1].scores[0]" in said
     assert said.count("$.evidence.samples[") == 5
     assert refused.value.hint == "there may be more"

@@ -395,7 +395,7 @@ def test_a_mistake_is_explained(name: str, message: str, hint: str) -> None:
     with pytest.raises(UsageError) as caught:
         locate_packages([name])
 
-    assert str(caught.value) == message
+    assert caught.value.message == message
     assert hint in caught.value.hint
     assert "paper" not in sys.modules
 

@@ -289,7 +289,7 @@ class TestBeforeTheFirstCall:
         with pytest.raises(UsageError) as refused:
             ew.run(tasks, ["scripted/oracle", "openai/gpt-4.1-mini"], mcq="loglikelihood")
 
-        assert str(refused.value) == (
+        assert refused.value.message == (
             "openai/gpt-4.1-mini cannot compute the likelihood of given answers: its API "
             "returns log-probabilities only for text that it generates"
         )

@@ -215,7 +215,7 @@ def test_a_store_of_a_newer_version_is_refused_and_left_alone(path: Path) -> Non
     with pytest.raises(StoreError) as caught:
         SqliteStore(path)
 
-    assert str(caught.value) == (
+    assert caught.value.message == (
         f"{path}: written by a newer evalwright (store version {NEWEST + 1}, this one knows "
         f"{NEWEST})"
     )

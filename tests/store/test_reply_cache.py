@@ -196,7 +196,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path)
     with pytest.raises(Unreadable, match="not a database") as caught:
         SqliteReplyCache(path)
 
-    assert str(caught.value).startswith(f"{path}: ")
+    assert caught.value.message.startswith(f"{path}: ")
     assert "delete it" in caught.value.hint
     assert path.read_text(encoding="utf-8") == "some notes\n" * 1000
 

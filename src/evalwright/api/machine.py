@@ -68,7 +68,7 @@ def _weights(name: str) -> LocalPart:
     try:
         weights = find_weights(name)
     except UsageError as error:
-        return LocalPart(name=f"local/{name}", there=False, what=str(error), install=error.hint)
+        return LocalPart(name=f"local/{name}", there=False, what=error.message, install=error.hint)
     return LocalPart(name=f"local/{name}", there=True, what=str(weights.path), size=weights.size)
 
 

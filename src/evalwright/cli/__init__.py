@@ -127,7 +127,7 @@ def main() -> None:
 
             traceback.print_exc()  # a bug, ours or a plugin's; Python's exit 1 is taken: "bad"
             sys.exit(EvalwrightError.exit_code)
-        print_message(f"evalwright: {error}")
+        print_message(f"evalwright: {error.message}")
         if error.hint:
             print_message(f"  hint: {error.hint}")
         sys.exit(error.exit_code)

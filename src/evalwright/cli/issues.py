@@ -70,7 +70,7 @@ def report_unreadable(checks: Sequence[Checking]) -> bool:
     """Print which files could not be read; return whether there are any."""
     errors = [check.unreadable for check in checks if check.unreadable]
     for error in errors:
-        print_message(f"evalwright: {error}")
+        print_message(f"evalwright: {error.message}")
     return bool(errors)
 
 

@@ -202,7 +202,7 @@ class CustomInferenceModel(AdaptedModel):
         except SnippetFailed as error:
             failed = ModelError(
                 "inference",
-                self._clean(str(error)),
+                self._clean(error.message),
                 retryable=error.kind in _RETRYABLE,
                 hint=self._clean(error.hint),
             )

@@ -200,7 +200,7 @@ class WordVectors:
         try:
             return _check_size(keys["dimensions"])
         except UsageError as error:
-            raise ModelError("bad_request", str(error), hint=error.hint) from error
+            raise ModelError("bad_request", error.message, hint=error.hint) from error
 
     def _embed(self, texts: Sequence[str], size: int) -> tuple[list[list[float]], int]:
         with self._reading:

@@ -60,7 +60,7 @@ class _HubRows:
             with boundary("dataset"):
                 loaded = datasets.load_dataset(self._path, split=self._split, **self._arguments)
         except StageError as error:
-            message = " ".join(str(error).split())
+            message = " ".join(error.message.split())
             raise BadDataset(f"{self._path}: {error.type}: {message}") from error
         if not isinstance(loaded, dict):
             return loaded

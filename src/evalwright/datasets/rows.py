@@ -134,7 +134,7 @@ class Rows(CheckedRows):
                         return place
         except StageError as error:
             where = f"{self.name}: row {number}: filters[{place}]"
-            raise BadDataset(f"{where}: {error}", hint=error.hint) from error
+            raise BadDataset(f"{where}: {error.message}", hint=error.hint) from error
         return None
 
 

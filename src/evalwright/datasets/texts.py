@@ -251,7 +251,7 @@ def _identify(path: str) -> tuple[int, ...]:
 def _join_errors(errors: Sequence[EvalwrightError]) -> EvalwrightError:
     if len(errors) == 1:
         return errors[0]
-    first = "; ".join(map(str, errors[:MOST_LISTED]))
+    first = "; ".join(error.message for error in errors[:MOST_LISTED])
     more = f"; and {len(errors) - MOST_LISTED} more" if len(errors) > MOST_LISTED else ""
     is_bad = any(isinstance(error, BadDataset) for error in errors)
     hint = next((error.hint for error in errors if error.hint), "")

@@ -98,7 +98,7 @@ async def measure_scorers(
                 finished.broken.append(
                     TaskFailure(stage="metric", what=what, failure=failure, scorer=name, metric=key)
                 )
-                measures = [Measure(key, None, None, 0, str(error))]
+                measures = [Measure(key, None, None, 0, error.message)]
             if finished.fanned:
                 measures = [_drop_interval(measure) for measure in measures]
             finished.figures += [

@@ -153,7 +153,7 @@ class RedactingModel(ModelWrapper):
         try:
             completion = await self._ask(request)
         except ModelError as error:
-            error.args = (self._clean(str(error)),)
+            error.args = (self._clean(error.message),)
             error.hint = self._clean(error.hint)
             error.__cause__ = error.__context__ = None  # a traceback would print their words too
             raise

@@ -130,5 +130,5 @@ def lacks_answer(outcome: Outcome) -> bool:
 
 def describe_failure(error: StageError, what: str = "") -> Failure:
     """Return what failed, and of which rule or metric."""
-    message = f"`{what}`: {error}" if what else str(error)
+    message = f"`{what}`: {error.message}" if what else error.message
     return Failure(stage=error.stage, type=error.type, message=message, hint=error.hint)

@@ -84,7 +84,7 @@ async def run(
             try:
                 outcome = await attempt(job, resources)
             except Stopped as reason:
-                stop.request(str(reason), hint=reason.hint)
+                stop.request(reason.message, hint=reason.hint)
                 return
             finally:
                 stop.in_flight -= 1
@@ -227,7 +227,7 @@ def _failure(error: StageError, scorer: str = "", *, of: int = 1) -> Failure:
     return Failure(
         stage=error.stage,
         type=error.type,
-        message=f"`{scorer}`: {error}" if of > 1 else str(error),
+        message=f"`{scorer}`: {error.message}" if of > 1 else error.message,
         hint=error.hint,
         attempts=error.attempts,
         rule=error.rule,

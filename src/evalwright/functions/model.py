@@ -7,13 +7,13 @@
 A function that is not async runs in a thread, so that several can wait at the same time.
 """
 
-import asyncio
 import inspect
 from collections.abc import Callable, Sequence
 from secrets import token_hex
 from typing import Any
 
 from evalwright.errors import UsageError
+from evalwright.functions.decorators import call_in_thread, is_async
 from evalwright.functions.identity import NoIdentity, hash_function, name_of
 from evalwright.plan.model_names import canonical_names
 from evalwright.ports import Model
@@ -38,9 +38,7 @@ class FunctionModel:
         self._function = function
         self._name = name_of(function)
         self._takes_messages = _find_parameter(function, self._name) in _TAKES_MESSAGES
-        self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-            getattr(function, "__call__", None)  # noqa: B004 - an object with an async `__call__`
-        )
+        self._is_async = is_async(function)
         try:
             self.fingerprint = f"function {hash_function(function)}"
         except NoIdentity as error:
@@ -58,9 +56,7 @@ class FunctionModel:
         if self._is_async:
             answer = await self._function(asked)
         else:
-            answer = await asyncio.to_thread(self._function, asked)
-            if inspect.isawaitable(answer):
-                answer = await answer
+            answer = await call_in_thread(self._function, asked)
         return _read_answer(answer, self._name)
 
     async def close(self) -> None:

@@ -1,22 +1,52 @@
 """A task that is written in Python."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from string import Formatter
-from typing import Any
+from typing import Any, Protocol
 
 from evalwright.datasets.json_files import to_json_row
 from evalwright.datasets.reading import FileRows, LazyRows, Reader, format_of
 from evalwright.datasets.rows import Rows
 from evalwright.errors import NoInput, UsageError
+from evalwright.functions.decorators import NamedFunction
 from evalwright.nearest import nearest
 from evalwright.scorers.base import ScorerSpec
+from evalwright.solvers.base import SolverSpec
 
-AnyScorerArgument = str | Mapping[str, Any] | ScorerSpec | Callable[..., Any]
+AnyScorerArgument = str | Mapping[str, object] | ScorerSpec | NamedFunction
+AnyMetricArgument = str | Mapping[str, object] | NamedFunction
 _TARGETS = ("target", "targets", "answer", "label", "expected")
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_-]+")
 _OPEN, _CLOSE = "{{", "}}"
+
+
+class HasDicts(Protocol):
+    """A polars data frame."""
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return its rows."""
+
+
+class HasPylist(Protocol):
+    """An Arrow table."""
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """Return its rows."""
+
+
+class HasRecords(Protocol):
+    """A pandas data frame."""
+
+    columns: Any
+
+    def to_dict(self, orient: Any) -> Any:
+        """Return its rows."""
+
+
+Data = str | Path | Iterable[Mapping[str, Any]] | HasDicts | HasPylist | HasRecords
+"""Rows, or the path of a file of rows."""
 
 
 class Task:
@@ -30,6 +60,11 @@ class Task:
     scorers that compare with one. Default: a column named `target` or `answer`, or the only column
     that the prompt does not use.
 
+    `solver` is a function with `@ew.solver`, or the fields of a built-in solver, instead of a
+    prompt. `postprocessor` is a function that changes each answer before it is scored. `metrics`
+    are functions with `@ew.metric`, or types or fields of built-in metrics; they are computed for
+    every scorer in addition to its own, or with a dict for the scorers that it names.
+
     >>> rows = [{"country": "France", "city": "Paris"}]
     >>> task = ew.Task("capitals", rows, prompt="Capital of {country}?", scorers=["string_equals"])
     >>> task.target
@@ -39,11 +74,14 @@ class Task:
     def __init__(  # noqa: PLR0913 - one keyword each
         self,
         name: str,
-        data: Any,
+        data: Data,
         *,
         scorers: Sequence[AnyScorerArgument],
         prompt: str = "",
         messages: Sequence[Mapping[str, str]] = (),
+        solver: Mapping[str, object] | SolverSpec | NamedFunction | None = None,
+        postprocessor: NamedFunction | None = None,
+        metrics: Sequence[AnyMetricArgument] | Mapping[str, Sequence[AnyMetricArgument]] = (),
         target: str = "",
         trials: int | None = None,
         description: str = "",
@@ -54,12 +92,18 @@ class Task:
             raise UsageError(f"a task needs a name with letters or digits, got {name!r}")
         if not scorers:
             raise NoInput(f"task `{name}` has no scorers", hint='such as `["string_equals"]`')
-        if prompt and messages:
-            raise UsageError(f"task `{name}` has both a `prompt` and `messages`: use one of them")
+        ways = {"prompt": prompt, "messages": messages, "solver": solver}
+        if len(used := [way for way, value in ways.items() if value]) > 1:
+            raise UsageError(
+                f"task `{name}` has both a `{used[0]}` and `{used[1]}`: use one of them"
+            )
         self.rows = read_data(data, f"the data of task `{name}`")
-        self.scorers = [scorers] if isinstance(scorers, str) else list(scorers)
+        self.scorers: list[Any] = [scorers] if isinstance(scorers, str) else list(scorers)
         self.description = description or name
         self.trials = trials
+        self.solver: Any = solver
+        self.postprocessor: Any = postprocessor
+        self.metrics: Any = [metrics] if isinstance(metrics, str) else metrics
         self.messages = [dict(each) for each in messages]
         if prompt:
             self.messages = [{"role": "user", "content": prompt}]
@@ -130,7 +174,7 @@ class Task:
         return "".join(pieces)
 
 
-def read_data(data: Any, name: str) -> Rows:
+def read_data(data: Data, name: str) -> Rows:
     """Return the rows of a file, a data frame, a dataset or an iterable of dicts."""
     if isinstance(data, str | Path):
         path = Path(data)
@@ -140,6 +184,11 @@ def read_data(data: Any, name: str) -> Rows:
         raise NoInput(f"{name}: no rows")
     reader: Reader = LazyRows(lambda: iter([{**row} for row in rows]))
     return Rows(reader, name=name)
+
+
+def is_function(value: object) -> bool:
+    """Whether an author gave a function where a component may be named or described."""
+    return callable(value) and not isinstance(value, str | Mapping | type | ScorerSpec | SolverSpec)
 
 
 def _iterate(data: Any, name: str) -> Iterable[Any]:

@@ -259,7 +259,9 @@ class DatasetGenerator:
             else:
                 source = definition.source.select_pass(lookup, generation.num_samples)
         except BadDataset as error:
-            raise BadDataset(f"dataset `{generation.dataset}`: {error}", hint=error.hint) from error
+            raise BadDataset(
+                f"dataset `{generation.dataset}`: {error.message}", hint=error.hint
+            ) from error
         columns = source.columns
         try:
             for synthesizer in definition.synthesizers:

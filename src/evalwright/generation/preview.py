@@ -168,7 +168,10 @@ async def _preview_steps(
             if calls:
                 steps.append(PreviewStep(synthesizer=synthesizer.type, rows=[], said=[*calls]))
             return steps, FailureSummary(
-                stage="dataset", type=error.type, message=clean(str(error)), hint=clean(error.hint)
+                stage="dataset",
+                type=error.type,
+                message=clean(error.message),
+                hint=clean(error.hint),
             )
         steps.append(PreviewStep(synthesizer=synthesizer.type, rows=shown, said=[*calls]))
     return steps, None

@@ -192,7 +192,7 @@ class _SchemaFallbackNotice(ModelWrapper):
             completion = await self._ask(request)
         except ModelError as error:
             if request.input is not None:
-                self._rejected[request.sample.id, request.trial] = str(error)
+                self._rejected[request.sample.id, request.trial] = error.message
             raise
         reason = self._rejected.pop((request.sample.id, request.trial), None)
         if reason is not None and request.input is None:

@@ -160,7 +160,7 @@ def _encode_rows(job: GenerationJob, checkpoint: Checkpoint) -> Iterator[bytes]:
         remedy = error.hint or "make the synthesizers set a unique `sample_id` per row"
         command = f"`evalwright dataset generate {job.dataset} --again` generates the rows again"
         raise BadDataset(
-            f"{error}{_describe_duplicate(checkpoint)}", hint=f"{remedy}; {command}"
+            f"{error.message}{_describe_duplicate(checkpoint)}", hint=f"{remedy}; {command}"
         ) from error
 
 
@@ -268,7 +268,7 @@ class _RowMaker:
             made_rows = await synthesis.make_rows(row)
         except StageError as error:
             clean = self._runtime.redactor.clean  # a snippet may raise what it knows
-            error.args, error.hint = (clean(str(error)),), clean(error.hint)
+            error.args, error.hint = (clean(error.message),), clean(error.hint)
             self._failures[place] = error
         except Stopped as reason:  # not the row's fault; rows in flight are finished
             self._stops.append(reason)
@@ -413,7 +413,9 @@ def _build_outcome(
 ) -> Outcome:
     failure = None
     if error is not None:
-        failure = Failure(stage=error.stage, type=error.type, message=str(error), hint=error.hint)
+        failure = Failure(
+            stage=error.stage, type=error.type, message=error.message, hint=error.hint
+        )
     trace = Trace(input="", output="", post_processed="", usage=sum(usage.values(), NOTHING))
     return Outcome(
         task=dataset, model="", sample_id=str(place), ordinal=place, trace=trace, failure=failure

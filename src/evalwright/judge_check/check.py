@@ -166,7 +166,7 @@ class _JudgeChecker:
         try:
             self._store.update(self._run.id, manifest=add_check)
         except StoreError as error:
-            notes = [*check.notes, f"the check could not be stored with the run: {error}"]
+            notes = [*check.notes, f"the check could not be stored with the run: {error.message}"]
             return structs.replace(check, kept=False, notes=notes)
         return check
 

@@ -30,6 +30,7 @@ from jinja2 import TemplateSyntaxError
 from msgspec import structs
 
 from evalwright.engine.models.base import ModelWrapper
+from evalwright.errors import EvalwrightError
 from evalwright.ports import Case, Scorer
 from evalwright.scorers.base import answer_text
 from evalwright.scorers.judging.ask import DATA_NOTE, fence_text, make_mark
@@ -106,7 +107,8 @@ class ProbeScorer(Scorer):
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, Exception):
-            self.first_failure = self.first_failure or str(error) or type(error).__name__
+            message = error.message if isinstance(error, EvalwrightError) else str(error)
+            self.first_failure = self.first_failure or message or type(error).__name__
 
 
 def build_probe(name: str, judge: JudgeSpec) -> ProbeScorer:

@@ -13,8 +13,11 @@ between 10 and 1,000 samples, and the first call must take at most two seconds.
 import asyncio
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from evalwright.components import Snippet
 from evalwright.metrics.base import NOTHING, MetricSpec
@@ -25,9 +28,6 @@ from evalwright.stats.interval import Interval
 from evalwright.stats.quantiles import ordered_quantile, student_confidence, tail
 
 RESAMPLES = 200
-_AT_ONCE = 20
-_MOST_SAMPLES = 1_000
-_LONGEST_CALL_S = 2.0
 _FEWEST_SAMPLES = 10
 """With fewer, intervals are too narrow: for two samples they cover 50 %, for four 85 %."""
 
@@ -53,64 +53,95 @@ class PythonMetric(MetricSpec):
             {"values": dict(score.values), "metadata": dict(score.metadata), "direct_ios": []}
             for score in scores.records()
         ]
-        started = time.perf_counter()
-        figures = await self._compute(records, snippets)
-        took = time.perf_counter() - started
-        why = _no_interval_reason(len(records), took)
-        drawn = {} if why else await self._resample(records, snippets, seed=seed)
-        return [
-            _build_measure(name, value, drawn.get(name), len(records), why)
-            for name, value in figures.items()
-        ]
+        return await measure_resampled(
+            records, partial(self._compute, snippets), Resampling(), seed=seed
+        )
 
     async def _compute(
-        self, records: list[dict[str, Any]], snippets: Snippets
+        self, snippets: Snippets, records: Sequence[dict[str, Any]]
     ) -> dict[str, float | None]:
         snippet = self.compute_metrics_snippet
         function = snippet.function("compute_metrics")
         returned = await snippets.call(function, [records], objects=("SampleScores",))
         with snippet.locate_errors("compute_metrics"):
-            return _parse_numbers(returned)
-
-    async def _resample(
-        self, records: list[dict[str, Any]], snippets: Snippets, *, seed: int
-    ) -> dict[str, list[float]]:
-        rng = np.random.Generator(np.random.PCG64(seed))
-        drawn: dict[str, list[float]] = {}
-        for _ in range(RESAMPLES // _AT_ONCE):
-            places = rng.integers(0, len(records), (_AT_ONCE, len(records)))
-            calls = [self._compute([records[place] for place in row], snippets) for row in places]
-            for figures in await asyncio.gather(*calls, return_exceptions=True):
-                if isinstance(figures, dict):
-                    for name, value in figures.items():
-                        if value is not None:
-                            drawn.setdefault(name, []).append(value)
-        return drawn
+            return parse_numbers(returned, where="compute_metrics")
 
 
-def _parse_numbers(returned: Any) -> dict[str, float | None]:
+class Resampling(Struct, frozen=True, kw_only=True):
+    """When a metric is cheap enough to be computed again on resampled scores."""
+
+    most_samples: int | None = 1_000
+    """None for no limit."""
+    longest_call_s: float = 2.0
+    at_once: int = 20
+    """Concurrent calls."""
+
+
+async def measure_resampled(
+    scores: Sequence[Any],
+    compute: Callable[[Sequence[Any]], Awaitable[Mapping[str, float | None]]],
+    resampling: Resampling,
+    *,
+    seed: int,
+) -> list[Measure]:
+    """Return the numbers that `compute` returns, each with a bootstrap interval over samples."""
+    started = time.perf_counter()
+    figures = await compute(scores)
+    took = time.perf_counter() - started
+    why = _no_interval_reason(len(scores), took, resampling)
+    drawn = {} if why else await _resample(scores, compute, resampling.at_once, seed=seed)
+    return [
+        _build_measure(name, value, drawn.get(name), len(scores), why)
+        for name, value in figures.items()
+    ]
+
+
+async def _resample(
+    scores: Sequence[Any],
+    compute: Callable[[Sequence[Any]], Awaitable[Mapping[str, float | None]]],
+    at_once: int,
+    *,
+    seed: int,
+) -> dict[str, list[float]]:
+    rng = np.random.Generator(np.random.PCG64(seed))
+    drawn: dict[str, list[float]] = {}
+    for _ in range(RESAMPLES // at_once):
+        places = rng.integers(0, len(scores), (at_once, len(scores)))
+        calls = [compute([scores[place] for place in row]) for row in places]
+        for figures in await asyncio.gather(*calls, return_exceptions=True):
+            if isinstance(figures, BaseException):
+                continue
+            for name, value in figures.items():
+                if value is not None:
+                    drawn.setdefault(name, []).append(value)
+    return drawn
+
+
+def parse_numbers(returned: Any, *, where: str) -> dict[str, float | None]:
+    """Read the metrics that an author's function returned; ValueError if they are no numbers."""
     if not isinstance(returned, dict):
         raise ValueError(  # noqa: TRY004 - what an author returned
-            f"compute_metrics must return a dict of numbers, got `{_shorten(returned)}`"
+            f"{where} must return a dict of numbers, got `{_shorten(returned)}`"
         )
     numbers: dict[str, float | None] = {}
     for name, value in returned.items():
         if not isinstance(value, bool | int | float | None):
             raise ValueError(  # noqa: TRY004 - what an author returned
-                f"compute_metrics: expected a number for `{name}`, got `{_shorten(value)}`"
+                f"{where}: expected a number for `{name}`, got `{_shorten(value)}`"
             )
         number = math.nan if value is None else float(value)
         numbers[str(name)] = number if math.isfinite(number) else None
     return numbers
 
 
-def _no_interval_reason(n: int, took: float) -> str:
+def _no_interval_reason(n: int, took: float, resampling: Resampling) -> str:
+    most = resampling.most_samples
     if n < _FEWEST_SAMPLES:
         return f"no interval: fewer than {_FEWEST_SAMPLES} samples"
-    if n > _MOST_SAMPLES:
-        return f"no interval: the metric is not resampled for more than {_MOST_SAMPLES:,} samples"
-    if took > _LONGEST_CALL_S:
-        return f"no interval: a call takes longer than {_LONGEST_CALL_S:g} s"
+    if most is not None and n > most:
+        return f"no interval: the metric is not resampled for more than {most:,} samples"
+    if took > resampling.longest_call_s:
+        return f"no interval: a call takes longer than {resampling.longest_call_s:g} s"
     return ""
 
 

@@ -162,10 +162,10 @@ def _read_problems(
     try:
         read()
     except (BadDataset, Unreadable) as error:
-        fault = Fault(path, rule, _one_line(str(error)), error.hint)
+        fault = Fault(path, rule, _one_line(error.message), error.hint)
     except UsageError as error:
         # A library is missing here. That is not the document's fault.
-        fault = Fault(path, "rows_not_read", _one_line(str(error)), error.hint, level="warning")
+        fault = Fault(path, "rows_not_read", _one_line(error.message), error.hint, level="warning")
     else:
         return []
     return part.problems([fault])

@@ -95,7 +95,7 @@ def read_samples(
                 else read.check()
             )
         except (BadDataset, Unreadable) as error:
-            broken[f"{spec.key}: {error}"] = None
+            broken[f"{spec.key}: {error.message}"] = None
             hint = hint or error.hint
             continue
         places = choose_places(total, spec.num_samples, spec.subsampling)

@@ -100,12 +100,12 @@ def try_model(
         with boundary("solver"):
             steps += _reply_steps(run_async(_query(plan.client, request, snippets)))
     except StageError as failure:
-        message = str(failure)
+        message = failure.message
         error = FailureSummary(
             stage="solver", type=failure.type, message=message, hint=failure.hint
         )
     except Stopped as reason:  # it would end a run; a preview shows it like any other error
-        error = stopped_error(str(reason), reason.hint)
+        error = stopped_error(reason.message, reason.hint)
     preview = ModelPreview(
         key=key,
         connection={"model": plan.name, **_describe_connection(document)},

@@ -105,7 +105,7 @@ def render_json(checks: Iterable[Checking]) -> Iterator[str]:
             warnings = [warning.to_json() for warning in check.warnings]
             yield f',"warnings":{encode(warnings).decode()}'
         if check.unreadable:
-            yield f',"unreadable":{encode(str(check.unreadable)).decode()}'
+            yield f',"unreadable":{encode(check.unreadable.message).decode()}'
         yield "}"
         valid += check.valid
         errors += check.errors
@@ -120,7 +120,7 @@ def render_github(checks: Iterable[Checking]) -> Iterator[str]:
         for warning in check.warnings:
             yield _github_command("warning", check.file, warning)
         if check.unreadable:
-            detail = _github_data(str(check.unreadable))
+            detail = _github_data(check.unreadable.message)
             yield f"::error file={_github_property(check.file)}::{detail}\n"
 
 
@@ -159,7 +159,7 @@ def render_junit(checks: Iterable[Checking]) -> Iterator[str]:
             cases.insert(0, f"    <testcase classname={file} name={name}/>\n")
         if check.unreadable:
             errors = 1
-            error = f"<error message={_xml_attribute(check.unreadable)}/>"
+            error = f"<error message={_xml_attribute(check.unreadable.message)}/>"
             cases.append(f'    <testcase classname={file} name="readable">{error}</testcase>\n')
         counts = f'tests="{len(cases)}" failures="{failures}" errors="{errors}"'
         yield f"  <testsuite name={file} {counts}>\n"

@@ -98,7 +98,7 @@ def _read_logs(files: dict[str, Path], *, is_single: bool) -> dict[str, LoggedTa
     if len(errors) == 1:
         raise errors[0]
     if errors:
-        raise BadLog("; ".join(map(str, errors)), hint="nothing was imported")
+        raise BadLog("; ".join(error.message for error in errors), hint="nothing was imported")
     return tasks
 
 

@@ -255,5 +255,5 @@ async def _measure(kind: str, field: str, numbers: "array[float]", *, seed: int)
             metric = _RECOMPUTED[kind](type=kind, field=field)
             measures: list[Measure] = await metric.measure(scores, seed=seed, snippets=None)
     except StageError as error:  # the value of the log stands all the same
-        return Measure(field, None, None, 0, str(error))
+        return Measure(field, None, None, 0, error.message)
     return measures[0]

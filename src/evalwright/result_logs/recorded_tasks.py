@@ -80,7 +80,7 @@ def read_recorded_tasks(specs: "Sequence[ResolvedSpec]") -> dict[str, LoggedTask
                 model=spec.model_key,
             )
         except EvalwrightError as error:
-            errors.append(f"{spec.key}: {error}")
+            errors.append(f"{spec.key}: {error.message}")
     if errors:
         raise BadLog("; ".join(errors), hint="`task_result_log_path` names a result log")
     return tasks

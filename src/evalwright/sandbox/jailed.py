@@ -175,7 +175,7 @@ def locate_packages(names: Sequence[str]) -> dict[str, str]:
         try:
             locations[name] = _locate_package(name)
         except UsageError as error:
-            problems[str(error)] = error.hint
+            problems[error.message] = error.hint
     if problems:
         hints = dict.fromkeys(hint for hint in problems.values() if hint)
         raise UsageError("; ".join(problems), hint="; ".join(hints))

@@ -62,7 +62,7 @@ class SemanticSimilarity(ComparisonScorer):
             if not _lacks_embeddings(error):
                 raise
             who = f"`{self.model_key}`" if self.model_key else "the evaluated model"
-            message = f"{who} cannot embed text: {error}"
+            message = f"{who} cannot embed text: {error.message}"
             raise ModelError(error.kind, message, hint=_HINT, attempts=error.attempts) from error
         similarity = cosine(*_parse_vectors(completion.output))
         return Score(
@@ -84,7 +84,7 @@ def cosine(first: Sequence[float], second: Sequence[float]) -> float:
 
 def _lacks_embeddings(error: ModelError) -> bool:
     """Whether the error means that the model or its server does not support embeddings."""
-    mentions = error.kind in {"auth", "bad_request"} and "embedding" in str(error).lower()
+    mentions = error.kind in {"auth", "bad_request"} and "embedding" in error.message.lower()
     return error.kind in {"unsupported", "not_found"} or mentions
 
 

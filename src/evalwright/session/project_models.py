@@ -277,7 +277,9 @@ def _find_at_server(
     try:
         there = run_async(list_served_models(provider, environment))
     except EvalwrightError as error:
-        raise _unknown_model(key, project_models, f"its server was not queried: {error}") from error
+        raise _unknown_model(
+            key, project_models, f"its server was not queried: {error.message}"
+        ) from error
     matches = [name for name in there if provider_key(f"{provider}/{name}") == key]
     if len(matches) > 1:
         raise UsageError(

@@ -71,7 +71,7 @@ def add_moved_scores(report: Report, run: Run, store: Store) -> Report:
         reason = f"run {run.parent}, whose outputs were scored again, was deleted"
         moved = MovedScores(parent=run.parent, reason=f"{reason}: the changes are not known")
     except UsageError as error:  # it never ended, or another version wrote it
-        moved = MovedScores(parent=run.parent, reason=f"the changes are not known: {error}")
+        moved = MovedScores(parent=run.parent, reason=f"the changes are not known: {error.message}")
     return structs.replace(report, moved=moved)
 
 

@@ -29,19 +29,22 @@ def open_sandbox(options: RunOptions, *, tell: Callable[[str], None]) -> Sandbox
     except NoTier as reason:
         if packages:
             raise EvalwrightError(
-                f"`--sandbox-package` needs a sandbox that isolates programs: {reason}"
+                f"`--sandbox-package` needs a sandbox that isolates programs: {reason.message}"
             ) from reason
         if options.require_verified:
             raise EvalwrightError(
-                f"`--require-verified` needs a sandbox that isolates programs: {reason}"
+                f"`--require-verified` needs a sandbox that isolates programs: {reason.message}"
             ) from reason
         if not options.unsafe_code_exec:
             raise EvalwrightError(
-                f"no sandbox that isolates programs is available: {reason}",
+                f"no sandbox that isolates programs is available: {reason.message}",
                 hint="`evalwright doctor` shows how to get one; `--unsafe-code-exec` runs "
                 "programs in a plain child process with your permissions: only for code you trust",
             ) from reason
-        tell(f"warning: programs run in a plain child process with your permissions: {reason}")
+        tell(
+            "warning: programs run in a plain child process with your permissions: "
+            f"{reason.message}"
+        )
         unsafe: Sandbox = load("sandboxes", "unsafe")()
         return unsafe
     if options.unsafe_code_exec:

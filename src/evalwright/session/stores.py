@@ -42,7 +42,7 @@ def find_store_problem(path: str | Path) -> str:
         with closing(SqliteStore(path, create=False)) as store:
             damage = store.find_damage()
     except EvalwrightError as error:
-        return f"{error} ({error.hint})" if error.hint else str(error)
+        return f"{error.message} ({error.hint})" if error.hint else error.message
     return f"{show_path(path)}: the database is damaged ({damage})" if damage else ""
 
 

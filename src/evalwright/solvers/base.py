@@ -17,6 +17,8 @@ import json
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
+from pydantic import SerializeAsAny
+
 from evalwright.components import FOR_KEYS, Component, ComponentUnion, Snippet
 from evalwright.objects import read_trace
 from evalwright.ports import Case, Snippets
@@ -74,7 +76,7 @@ class SolverSpec(Component):
 
     type: str
     """The kind of solver."""
-    postprocessor: PythonPostprocessor | None = None
+    postprocessor: SerializeAsAny[PythonPostprocessor] | None = None
     """Step after the solver that can change its output or split one sample into several."""
 
     version: ClassVar[int] = 1

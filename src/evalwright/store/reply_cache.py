@@ -40,13 +40,13 @@ class SqliteReplyCache:
         except OSError as error:
             raise Unreadable(f"{self._path.parent}: {error.strerror}") from error
         except EvalwrightError as error:
-            raise Unreadable(str(error), hint=_HINT) from error
+            raise Unreadable(error.message, hint=_HINT) from error
         try:
             self._connection.execute(f"PRAGMA busy_timeout = {_WAIT_S * 1000:.0f}")
             self._connection.execute("SELECT key, value FROM answers LIMIT 1")
         except EvalwrightError as error:
             self._connection.close()
-            raise Unreadable(str(error), hint=_HINT) from error
+            raise Unreadable(error.message, hint=_HINT) from error
 
     def get(self, key: bytes) -> bytes | None:
         """The answer under this key; None if there is none."""

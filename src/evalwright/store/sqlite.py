@@ -372,7 +372,9 @@ class SqliteStore:
         try:
             yield
         except UnreadableBody as error:
-            raise StoreError(f"{show_path(self._path)}: {error}", hint=error.hint) from error
+            raise StoreError(
+                f"{show_path(self._path)}: {error.message}", hint=error.hint
+            ) from error
         except (ValueError, TypeError, AttributeError) as error:
             raise StoreError(
                 f"{show_path(self._path)}: the database is damaged ({error})",

@@ -154,7 +154,7 @@ def test_a_spent_budget_is_no_failure_of_a_sample() -> None:
         asyncio.run(CappedModel(Says(), budget).complete(question()))
 
     assert caught.value.exit_code == 3
-    assert str(caught.value) == "the cap is reached: 0.0000 of 0.0000 USD spent"
+    assert caught.value.message == "the cap is reached: 0.0000 of 0.0000 USD spent"
     assert caught.value.hint == "raise the cap and run again to resume"
 
 
@@ -164,7 +164,7 @@ def test_a_small_cap_is_said_with_digits_and_the_command_is_named() -> None:
     with pytest.raises(BudgetSpent) as caught:
         answered_until(budget, 0.000013)
 
-    assert str(caught.value) == "the cap is reached: 0.000026 of 0.000020 USD spent"
+    assert caught.value.message == "the cap is reached: 0.000026 of 0.000020 USD spent"
     assert caught.value.hint == "raise the cap and score again to resume"
 
 

@@ -84,7 +84,7 @@ def test_a_bad_table_is_one_error_that_says_where(tmp_path: Path, text: str, say
     with pytest.raises(UsageError, match=says) as caught:
         read_prices(path)
 
-    assert str(caught.value).startswith(f"{path}: ")
+    assert caught.value.message.startswith(f"{path}: ")
 
 
 def test_a_table_that_is_not_there_is_one_error(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_any_other_error_is_the_judges_and_not_asked_away(kind: str, words: str)
     with pytest.raises(ModelError, match=words) as error:
         asked(judge)
 
-    assert str(error.value).startswith("the judge `")
+    assert error.value.message.startswith("the judge `")
     assert error.value.kind == kind
     assert len(judge.requests) == 1
 

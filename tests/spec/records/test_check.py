@@ -423,7 +423,7 @@ def test_a_bad_record_raises_its_first_issue() -> None:
     with pytest.raises(InvalidTask) as caught:
         validate_task(record(prompt="", targets=[]))
 
-    assert str(caught.value) == "bad_value: `prompt` is empty"
+    assert caught.value.message == "bad_value: `prompt` is empty"
     assert isinstance(caught.value, ValueError)
     assert verdict(caught.value.issue) == ("bad_value", "prompt")
     assert caught.value.issue.task_id == "a"

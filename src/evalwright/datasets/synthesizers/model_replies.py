@@ -58,7 +58,7 @@ async def query_model(
     try:
         reply = await ask(case, model_key, messages, schema=schema, plain_messages=plain_messages)
     except ModelError as error:
-        error.args = (str(error).replace("the judge", "the model", 1),)
+        error.args = (error.message.replace("the judge", "the model", 1),)
         raise
     _refuse_unusable(reply)
     return reply.text

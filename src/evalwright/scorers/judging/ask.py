@@ -123,14 +123,14 @@ async def ask(
                 completion = await _complete(case, model, messages, schema)
                 return _make_reply(completion, structured=True)
             except ModelError as error:
-                if error.kind in _UNRELATED_KINDS or not _MENTIONS_SCHEMA.search(str(error)):
+                if error.kind in _UNRELATED_KINDS or not _MENTIONS_SCHEMA.search(error.message):
                     raise
-                refusals[identity] = cut(str(error), _MOST_QUOTED)
+                refusals[identity] = cut(error.message, _MOST_QUOTED)
         completion = await _complete(case, model, plain_messages or messages, None)
     except ModelError as error:  # several models take part in a sample: name this one
         raise ModelError(
             error.kind,
-            f"the judge `{model_key}`: {error}",
+            f"the judge `{model_key}`: {error.message}",
             retryable=error.retryable,
             retry_after_s=error.retry_after_s,
             hint=error.hint,

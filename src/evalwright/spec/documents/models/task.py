@@ -20,7 +20,7 @@ evaluates whatever its snippet inspects.
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializeAsAny
 
 from evalwright.components import Component, Snippet, Title, UserKey
 from evalwright.rules.filters import ActionRule
@@ -58,10 +58,10 @@ class BenchmarkTask(Component):
     dataset: DatasetTemplate | None = None
     """Dataset of the samples. A task that evaluates a dataset may omit it. In that case, the task
     specification sets `dataset_key`."""
-    solver: AnySolver | None = None
+    solver: SerializeAsAny[AnySolver] | None = None
     """Solver that answers the samples. Required to evaluate a model. Without a solver, the task
     evaluates a dataset."""
-    scorers: list[AnyScorer] = Field(default_factory=list)
+    scorers: list[SerializeAsAny[AnyScorer]] = Field(default_factory=list)
     """Scorers that judge the answers or the rows."""
     trials: TrialsDefinition | None = None
     """Number of trials per sample, and how their scores are combined. Default: one trial."""
