@@ -89,10 +89,17 @@ def test_an_invalid_task_is_a_value_error_that_knows_its_issue() -> None:
     assert error.issue is issue
 
 
+def test_the_text_of_an_exception_contains_its_hint() -> None:
+    error = UsageError("no rows", hint="relax a filter")
+
+    assert str(error) == "no rows\n  hint: relax a filter"
+    assert (error.message, str(UsageError("no rows"))) == ("no rows", "no rows")
+
+
 def test_what_escapes_is_attributed_to_its_stage() -> None:
     error = crossed(ZeroDivisionError("division by zero"), "solver")
 
-    assert (error.stage, error.type, str(error)) == (
+    assert (error.stage, error.type, error.message) == (
         *("solver", "ZeroDivisionError", "division by zero"),
     )
     assert isinstance(error.__cause__, ZeroDivisionError)
@@ -112,7 +119,7 @@ def test_what_escapes_is_attributed_to_its_stage() -> None:
 def test_the_words_are_those_of_the_cause(cause: Exception, message: str, hint: str) -> None:
     error = crossed(cause)
 
-    assert (str(error), error.hint) == (message, hint)
+    assert (error.message, error.hint) == (message, hint)
     assert (error.type, error.attempts) == (type(cause).__name__, 1)
 
 
@@ -122,7 +129,7 @@ def test_a_model_error_says_its_kind_and_how_often_it_was_tried() -> None:
 
     error = crossed(cause)
 
-    assert (error.type, error.attempts, str(error)) == ("rate_limited", 5, "429 from the server")
+    assert (error.type, error.attempts, error.message) == ("rate_limited", 5, "429 from the server")
 
 
 @pytest.mark.parametrize(

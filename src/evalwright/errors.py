@@ -67,7 +67,7 @@ class InvalidTask(EvalwrightError, ValueError):
     exit_code = 1
 
     def __init__(self, issue: Issue) -> None:
-        super().__init__(f"{issue.rule}: {issue.detail}")
+        super().__init__(f"{issue.rule}: {issue.detail}", hint=issue.hint)
         self.issue = issue
 
 

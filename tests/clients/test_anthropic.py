@@ -230,7 +230,7 @@ def test_a_reply_without_an_answer_says_why(behaviour: Behaviour, kind: str, mes
     error = error_of(behaviour)
 
     assert error.kind == kind
-    assert message in str(error)
+    assert message in error.message
 
 
 @pytest.mark.parametrize(("kind", "behaviour"), [*hostile()])

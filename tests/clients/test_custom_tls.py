@@ -43,7 +43,7 @@ def test_what_is_accepted_untrusted_is_not_checked_at_all() -> None:
     ],
 )
 def test_what_is_no_certificate_is_refused_without_being_shown(given: str) -> None:
-    with pytest.raises(UsageError, match=r"^`trusted_ca` is not a certificate$") as caught:
+    with pytest.raises(UsageError, match=r"^`trusted_ca` is not a certificate\n") as caught:
         make_tls_context(given)
 
     assert "base64" in caught.value.hint

@@ -235,9 +235,9 @@ def test_a_message_says_what_came(behaviour: Behaviour, message: str) -> None:
     with ModelServer(behaviour) as server:
         error = failed(endpoint(server.url))
 
-        assert message in str(error)
-        assert server.origin in str(error)
-        assert "\n" not in str(error)
+        assert message in error.message
+        assert server.origin in error.message
+        assert "\n" not in error.message
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_a_timeout_says_which(waits: Timeouts, message: str) -> None:
     error = failing(never, waits)
 
     assert (error.kind, error.retryable) == ("timeout", True)
-    assert message in str(error)
+    assert message in error.message
 
 
 def test_a_server_that_does_not_pick_up_is_a_timeout_of_the_connection() -> None:
@@ -278,7 +278,7 @@ def test_a_server_that_does_not_pick_up_is_a_timeout_of_the_connection() -> None
         error = failed(endpoint(f"http://127.0.0.1:{port}", waits=waits))
 
     assert (error.kind, error.retryable) == ("timeout", True)
-    assert str(error) == f"no connection to http://127.0.0.1:{port} within 0.1 s"
+    assert error.message == f"no connection to http://127.0.0.1:{port} within 0.1 s"
 
 
 def test_where_nothing_listens_is_a_connection_error_with_a_hint() -> None:
@@ -288,7 +288,7 @@ def test_where_nothing_listens_is_a_connection_error_with_a_hint() -> None:
     error = failed(endpoint(f"http://127.0.0.1:{port}"))
 
     assert (error.kind, error.retryable) == ("connection", True)
-    assert str(error).startswith(f"no connection to http://127.0.0.1:{port}: ")
+    assert error.message.startswith(f"no connection to http://127.0.0.1:{port}: ")
     assert "OPENAI_BASE_URL" in error.hint
 
 
@@ -296,7 +296,7 @@ def test_what_is_no_http_is_a_connection_error() -> None:
     with speaking(b"SSH-2.0-OpenSSH_9.6\r\n") as (address, _):
         error = failed(endpoint(address))
 
-    assert (error.kind, str(error)) == ("connection", f"{address} did not send valid HTTP")
+    assert (error.kind, error.message) == ("connection", f"{address} did not send valid HTTP")
 
 
 def test_an_untrusted_certificate_ends_it_at_once(tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_an_untrusted_certificate_ends_it_at_once(tmp_path: Path) -> None:
 
         assert server.log == []
     assert (error.kind, error.retryable) == ("connection", False)
-    assert "certificate" in str(error)
+    assert "certificate" in error.message
     assert "SSL_CERT_FILE" in error.hint
 
 
@@ -318,7 +318,7 @@ def test_a_redirect_is_not_followed(code: int) -> None:
 
         assert elsewhere.log == []
         assert (error.kind, error.retryable) == ("not_found", False)
-        assert f"at {elsewhere.url}/sums" in str(error)
+        assert f"at {elsewhere.url}/sums" in error.message
 
 
 def test_no_cookie_is_kept() -> None:
@@ -357,14 +357,14 @@ def test_a_proxy_that_only_tunnels_is_not_shown_the_key() -> None:
     assert b"Proxy-Authorization: Basic dXNlcjpwYXNzIHdvcmQ=\r\n" in heard[0]
     assert KEY.encode() not in heard[0]
     assert (error.kind, error.retryable) == ("connection", True)
-    assert str(error) == "the proxy for https://model.example answered 407"
+    assert error.message == "the proxy for https://model.example answered 407"
 
 
 def test_a_proxy_that_is_down_is_a_connection_error_without_its_password() -> None:
     error = failed(endpoint("http://model.example/v1", proxy="http://user:hunter22@127.0.0.1:9"))
 
     assert error.kind == "connection"
-    assert "hunter22" not in str(error)
+    assert "hunter22" not in error.message
 
 
 def test_a_large_reply_that_is_not_too_large_is_read() -> None:
@@ -389,7 +389,7 @@ def test_a_reply_of_fifty_megabytes_is_too_large(behaviour: Behaviour) -> None:
     error = failing(behaviour)
 
     assert (error.kind, error.retryable) == ("too_large", False)
-    assert "larger than 32 MiB" in str(error)
+    assert "larger than 32 MiB" in error.message
 
 
 def test_many_large_replies_at_once_do_not_fill_the_memory() -> None:
@@ -484,7 +484,7 @@ def test_a_word_that_is_no_secret_is_left_in_the_message() -> None:
     with ModelServer(status(400, "no model none")) as server:
         error = failed(endpoint(server.url, key="none"))
 
-    assert str(error) == "HTTP 400: no model none"
+    assert error.message == "HTTP 400: no model none"
 
 
 def test_it_can_be_cancelled() -> None:

@@ -40,7 +40,7 @@ def test_a_status_has_a_kind(status: int, kind: str, *, retryable: bool) -> None
     error = error_of(status)
 
     assert (error.kind, error.retryable) == (kind, retryable)
-    assert str(error).startswith(f"HTTP {status}")
+    assert error.message.startswith(f"HTTP {status}")
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_status_has_a_kind(status: int, kind: str, *, retryable: bool) -> None
     ],
 )
 def test_the_servers_own_words_are_in_the_message(body: object, message: str) -> None:
-    error = str(error_of(400, body))
+    error = error_of(400, body).message
 
     assert error.removeprefix("HTTP 400").lstrip(": ") == message
 
@@ -80,7 +80,7 @@ def test_a_hint_names_the_variables_of_the_provider() -> None:
 
 
 def test_a_status_that_nobody_knows_is_still_told() -> None:
-    assert str(error_of(599)) == "HTTP 599"
+    assert error_of(599).message == "HTTP 599"
 
 
 @pytest.mark.parametrize(

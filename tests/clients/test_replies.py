@@ -166,7 +166,7 @@ def test_what_is_no_answer_says_why(output: Any, kind: str, says: str) -> None:
     error = error_of(output)
 
     assert error.kind == kind
-    assert says in str(error)
+    assert says in error.message
 
 
 def test_an_error_with_a_status_in_it_may_be_tried_again() -> None:
@@ -181,7 +181,7 @@ def test_an_error_that_is_null_is_none() -> None:
 def test_words_of_others_are_cleaned() -> None:
     error = error_of({"error": "bad key sk-1"}, clean=lambda said: said.replace("sk-1", "…"))
 
-    assert str(error) == "the output is an error: bad key …"
+    assert error.message == "the output is an error: bad key …"
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_what_is_no_embeddings_is_the_wrong_shape(output: Any) -> None:
 def test_a_vector_too_few_is_an_error_not_a_mistaken_text() -> None:
     error = error_of({"embeddings": [[1.0]]}, "embeddings", texts=2)
 
-    assert str(error) == "expected 2 embeddings, one per string, got 1"
+    assert error.message == "expected 2 embeddings, one per string, got 1"
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_an_empty_text_has_no_direction(text: str, model: WordVectors) -> None:
     error = refused(model, ["a", text])
 
     assert error.kind == "bad_request"
-    assert str(error) == "string 2 of 2 is empty: it has no direction to compare"
+    assert error.message == "string 2 of 2 is empty: it has no direction to compare"
     assert not error.retryable
 
 
@@ -144,8 +144,8 @@ def test_other_sizes_are_refused(size: Any, model: WordVectors) -> None:
 
 
 def test_keys_that_it_does_not_know_are_refused(model: WordVectors) -> None:
-    assert "does not support `inputs: b`" in str(refused(model, {"input": "a", "inputs": "b"}))
-    assert "base64" in str(refused(model, {"input": "a", "encoding_format": "base64"}))
+    assert "does not support `inputs: b`" in refused(model, {"input": "a", "inputs": "b"}).message
+    assert "base64" in refused(model, {"input": "a", "encoding_format": "base64"}).message
     assert vectors(model, "a", user="me", encoding_format="float") == vectors(model, "a")
 
 

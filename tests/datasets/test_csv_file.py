@@ -121,15 +121,15 @@ def test_reads(tmp_path: Path, text: str, expected: list[dict[str, Any]]) -> Non
 def test_refuses(tmp_path: Path, text: str | bytes, said: str, hint: str) -> None:
     error = refused(tmp_path, text)
 
-    assert said in str(error)
+    assert said in error.message
     assert hint in error.hint
-    assert "\n" not in str(error)
+    assert "\n" not in error.message
 
 
 def test_all_bad_rows_are_counted_and_the_first_few_told(tmp_path: Path) -> None:
     text = "a,b\n" + "1,2\n" * 3 + "1\n" * 7 + "1,2\n"
 
-    said = str(refused(tmp_path, text))
+    said = refused(tmp_path, text).message
 
     assert "a.csv:5: expected 2 cells as in the header, got 1" in said
     assert "also lines 6, 7, 8, 9…; 7 of 12 lines cannot be read" in said
@@ -146,11 +146,11 @@ def test_all_bad_rows_are_counted_and_the_first_few_told(tmp_path: Path) -> None
 def test_lines_in_another_encoding_are_counted_in_the_whole_file(
     tmp_path: Path, text: str, count: str
 ) -> None:
-    assert str(refused(tmp_path, text.encode("cp1252"))).endswith(f"{count} cannot be read")
+    assert refused(tmp_path, text.encode("cp1252")).message.endswith(f"{count} cannot be read")
 
 
 def test_the_line_of_a_bad_row_counts_the_newlines_in_quotes(tmp_path: Path) -> None:
-    assert "a.csv:5: expected" in str(refused(tmp_path, 'a,b\n"x\ny\nz",1\n1\n'))
+    assert "a.csv:5: expected" in refused(tmp_path, 'a,b\n"x\ny\nz",1\n1\n').message
 
 
 def test_no_row_comes_out_of_a_file_with_a_bad_one(tmp_path: Path) -> None:

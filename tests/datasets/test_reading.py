@@ -38,7 +38,7 @@ def test_any_bytes_are_rows_or_an_error_of_one_line(ending: str, content: bytes)
     try:
         rows = read(content, ending)
     except (BadDataset, Unreadable) as error:
-        said = str(error)
+        said = error.message
 
     assert "\n" not in said
     assert all(isinstance(key, str) for row in rows for key in row)

@@ -136,7 +136,7 @@ def test_a_bad_row_is_told_with_its_line(tmp_path: Path, line: str, said: str, h
     error = refused(written(tmp_path, "a.jsonl", rows("one") + line + "\n" + rows("three")))
 
     assert isinstance(error, BadDataset)
-    assert said in str(error)
+    assert said in error.message
     assert hint in error.hint
 
 
@@ -145,9 +145,9 @@ def test_bad_bytes_are_told_with_their_place(tmp_path: Path) -> None:
     whole = refused(written(tmp_path, "a.txt", b"one\ncaf\xe9\n"))
     line = refused(written(tmp_path, "b.txt", b"one\ncaf\xe9\n"), split="lines")
 
-    assert "a.jsonl:1:14: byte 0xe9 is not UTF-8" in str(row)
-    assert "a.txt:2:4: byte 0xe9 is not UTF-8" in str(whole)
-    assert "b.txt:2:4: byte 0xe9 is not UTF-8" in str(line)
+    assert "a.jsonl:1:14: byte 0xe9 is not UTF-8" in row.message
+    assert "a.txt:2:4: byte 0xe9 is not UTF-8" in whole.message
+    assert "b.txt:2:4: byte 0xe9 is not UTF-8" in line.message
 
 
 def test_every_mistake_of_every_file_is_told_at_once(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_every_mistake_of_every_file_is_told_at_once(tmp_path: Path) -> None:
     error = refused(good, bad, str(tmp_path / "none.txt"), str(tmp_path), empty)
 
     assert isinstance(error, BadDataset)
-    said = str(error)
+    said = error.message
     assert said.startswith("4 files cannot be used: ")
     assert "bad.jsonl:1:2: not JSON" in said
     assert "also line 3; 2 of 3 lines cannot be read" in said
@@ -171,14 +171,14 @@ def test_only_the_first_bad_files_are_told(tmp_path: Path) -> None:
     error = refused(*(str(tmp_path / f"{number}.txt") for number in range(9)))
 
     assert isinstance(error, Unreadable)
-    assert str(error).endswith("4.txt: no such file; and 4 more")
+    assert error.message.endswith("4.txt: no such file; and 4 more")
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.txt"])
 def test_files_without_any_text_are_an_error(tmp_path: Path, name: str) -> None:
     content = rows("", " ") if name == "a.jsonl" else " \n"
 
-    assert "no document has any text" in str(refused(written(tmp_path, name, content)))
+    assert "no document has any text" in refused(written(tmp_path, name, content)).message
 
 
 def test_a_document_has_at_most_16_mib(tmp_path: Path) -> None:
@@ -188,14 +188,16 @@ def test_a_document_has_at_most_16_mib(tmp_path: Path) -> None:
 
     assert "a.txt:1: the text is longer than 16 MiB" in str(error := refused(path))
     assert "`--split paragraphs`" in error.hint
-    assert "a.txt:1: the paragraph is longer than 16 MiB" in str(refused(path, split="paragraphs"))
+    assert (
+        "a.txt:1: the paragraph is longer than 16 MiB" in refused(path, split="paragraphs").message
+    )
     assert Texts([path], split="lines").check().documents == lines
 
 
 def test_a_binary_file_is_no_text(tmp_path: Path) -> None:
     path = written(tmp_path, "a.bin", bytes(range(256)) * 20)
 
-    assert "this is a binary file, not text" in str(refused(path))
+    assert "this is a binary file, not text" in refused(path).message
 
 
 @pytest.mark.parametrize(
@@ -238,8 +240,8 @@ def test_what_can_be_read_only_once_is_refused(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
 
-    assert "standard input" in str(refused("-"))
-    assert "pipe: documents are read more than once" in str(refused(str(pipe)))
+    assert "standard input" in refused("-").message
+    assert "pipe: documents are read more than once" in refused(str(pipe)).message
 
 
 @pytest.mark.parametrize("after", ["new\nother\n", "x" * 50, "\xe9"])

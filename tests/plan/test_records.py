@@ -319,7 +319,7 @@ def test_bad_records_can_be_left_out_and_are_remembered_without_their_text(tmp_p
 def test_nothing_to_run_is_an_error(tmp_path: Path, lines: list[str]) -> None:
     path = written(tmp_path / "tasks.jsonl", *lines)
 
-    with pytest.raises(UsageError, match=r": no tasks$"):
+    with pytest.raises(UsageError, match=r": no tasks\n"):
         planned(path, allow_bad_tasks=True)
 
 

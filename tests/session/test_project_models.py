@@ -160,7 +160,7 @@ def test_what_no_server_lists_is_to_be_declared() -> None:
     with ModelServer(models("gpt-4o")) as server:
         error = refused("openai$gpt-9", OPENAI_BASE_URL=server.url)
 
-    assert str(error) == "unknown model `openai$gpt-9`: openai does not list it"
+    assert error.message == "unknown model `openai$gpt-9`: openai does not list it"
     assert error.hint == (
         "declare it under `models`: `$provider: openai/MODEL`, "
         "or a document with `key: openai$gpt-9`"
@@ -179,7 +179,7 @@ def test_a_list_that_cannot_be_had_says_why(environment: dict[str, str], says: s
         where = {"OPENAI_BASE_URL": server.url} if environment else {}
         error = refused("openai$gpt-9", **environment, **where)
 
-    assert says in str(error)
+    assert says in error.message
 
 
 def test_a_misspelt_key_is_told_the_nearest() -> None:
@@ -187,7 +187,7 @@ def test_a_misspelt_key_is_told_the_nearest() -> None:
 
     error = refused("suport-bot", own)
 
-    assert str(error) == ("unknown model `suport-bot`: the project does not declare it")
+    assert error.message == ("unknown model `suport-bot`: the project does not declare it")
     assert error.hint == "did you mean `support-bot`?"
 
 
@@ -301,7 +301,7 @@ def test_an_adapter_that_is_not_there_is_told_the_nearest() -> None:
 
     error = refused("bot", told)
 
-    assert "the adapter `latticeflow$opeani_responses`, which does not exist" in str(error)
+    assert "the adapter `latticeflow$opeani_responses`, which does not exist" in error.message
     assert error.hint == "did you mean `latticeflow$openai_responses`?"
 
 

@@ -331,7 +331,7 @@ def assert_is_full(error: EvalwrightError) -> None:
     assert isinstance(error, StoreError)
     assert error.exit_code == 4
     assert "free some space and run again" in error.hint
-    assert "\n" not in f"{error}{error.hint}"
+    assert "\n" not in f"{error.message}{error.hint}"
 
 
 class TestAFullDisk:

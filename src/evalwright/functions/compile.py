@@ -204,7 +204,8 @@ def _build_metrics(
     for scorer, name in zip(scorers, names, strict=True):
         wanted: Any = given.get(name, ()) if isinstance(given, Mapping) else given
         built: dict[str, MetricSpec] = {}
-        for each in [wanted] if isinstance(wanted, str | Mapping) else wanted:
+        several: list[Any] = [wanted] if isinstance(wanted, str | Mapping) else [*wanted]
+        for each in several:
             for key, metric in _build_metric(task, scorer, each):
                 built[key] = metric
             if is_function(each) and (why := read_function(METRIC, each).why_not_reused):

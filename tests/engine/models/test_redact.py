@@ -41,7 +41,7 @@ def test_an_error_keeps_everything_but_the_key() -> None:
         ask(error)
 
     found = caught.value
-    assert (str(found), found.hint) == ("429: [redacted]", "not [redacted]")
+    assert (found.message, found.hint) == ("429: [redacted]", "not [redacted]")
     assert (found.kind, found.retryable, found.retry_after_s, found.attempts) == (
         *("rate_limited", True, 5, 4),
     )
