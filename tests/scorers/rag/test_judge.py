@@ -80,7 +80,9 @@ def test_a_reply_is_read_whatever_stands_around_it(reply: str) -> None:
             id="a word for a number",
         ),
         pytest.param(
-            f"{BOTH} No: {BOTH.replace('neutral', 'entailed')}", "two different lists `verdicts`", id="two"
+            f"{BOTH} No: {BOTH.replace('neutral', 'entailed')}",
+            "two different lists `verdicts`",
+            id="two",
         ),
         pytest.param("[" * 100_000, "more than 2,000 brackets", id="brackets without end"),
         pytest.param("{" * 100_000, "more than 2,000 brackets", id="braces without end"),
@@ -114,7 +116,9 @@ def test_claims_are_read() -> None:
     ("reply", "why"),
     [
         pytest.param("none", "no list `claims`", id="prose"),
-        pytest.param('{"claims": ["a is one"]}', "claim 1 of the list must contain", id="a sentence"),
+        pytest.param(
+            '{"claims": ["a is one"]}', "claim 1 of the list must contain", id="a sentence"
+        ),
         pytest.param('{"claims": [["a", "is", "one"]]}', "claim 1 of the list", id="a triple"),
         pytest.param(
             '{"claims": [{"subject": "a", "predicate": "is", "object": 1}]}',
@@ -126,7 +130,9 @@ def test_claims_are_read() -> None:
             "claim 1 of the list",
             id="blank",
         ),
-        pytest.param(f"{ONE} or {ONE.replace('one', 'two')}", "two different lists `claims`", id="two"),
+        pytest.param(
+            f"{ONE} or {ONE.replace('one', 'two')}", "two different lists `claims`", id="two"
+        ),
     ],
 )
 def test_what_is_no_list_of_claims_is_none(reply: str, why: str) -> None:
