@@ -1,6 +1,6 @@
-"""The base of the judges: the model, the prompts, and what is stored of a verdict.
+"""Base classes of the judge scorers: the model, the prompts and the stored verdict.
 
-A reply without a verdict is a failure of the sample that quotes the reply, never a score.
+A reply without a verdict is never a score: the sample fails, and the failure quotes the reply.
 """
 
 from abc import abstractmethod
@@ -56,24 +56,24 @@ class VerdictScorer(ScorerSpec):
 
     @property
     def model_keys(self) -> tuple[str, ...]:
-        """The judge."""
+        """The key of the judge model."""
         return (self.model_key,)
 
     @property
     @abstractmethod
     def verdict_schema(self) -> tuple[str, str, dict[str, Any]]:
-        """The name of the reply schema, the key of the verdict in it, and the verdict's schema."""
+        """Return the reply schema's name, the key of the verdict, and the verdict's schema."""
 
     @property
     def reply_schema(self) -> ReplySchema:
-        """The schema of a structured reply; reasoning comes before the verdict."""
+        """Return the schema of a structured reply, with the reasoning before the verdict."""
         name, key, verdict = self.verdict_schema
         return ReplySchema(name, {"reasoning": {"type": "string"}, key: verdict})
 
     @cached_property
     @abstractmethod
     def reader(self) -> VerdictReader[Any]:
-        """What counts as a verdict."""
+        """Return the reader that defines what counts as a verdict."""
 
     @cached_property
     def verdict_place(self) -> VerdictPlace | None:
@@ -82,7 +82,7 @@ class VerdictScorer(ScorerSpec):
 
     @abstractmethod
     def make_score(self, verdict: Any) -> Score:
-        """Return the score of a verdict, with the metadata of this scorer."""
+        """Return the score for a verdict, with this scorer's metadata."""
 
     @abstractmethod
     def prompts(self, case: Case) -> tuple[Message, ...]:
@@ -93,7 +93,7 @@ class VerdictScorer(ScorerSpec):
         """Return the judged text that the judge is shown, and may quote."""
 
     async def score(self, case: Case) -> Score:
-        """Query the judge; raise `NoVerdict` if its reply has no verdict."""
+        """Query the judge; raise `NoVerdict` if the reply contains no verdict."""
         verdict = await self.ask_verdict(case, self.prompts(case), self.shown_text(case))
         score = self.make_score(verdict.value)
         metadata = {**score.metadata, "reasoning": verdict.reasoning, **verdict.metadata}
@@ -102,7 +102,7 @@ class VerdictScorer(ScorerSpec):
     async def ask_verdict(
         self, case: Case, messages: Sequence[Message], shown: ShownText
     ) -> JudgeVerdict:
-        """Query the judge with these messages; raise `NoVerdict` if its reply has no verdict."""
+        """Query the judge with these messages; raise `NoVerdict` if the reply has no verdict."""
         schema = self.reply_schema if self.is_structured else None
         reply = await ask(case, self.model_key, messages, schema=schema)
         parsed = self._read(reply, shown)
@@ -173,7 +173,7 @@ class JudgeSpec(VerdictScorer):
 
     @property
     def reply_schema(self) -> ReplySchema:
-        """The schema of a structured reply: reasoning, verdict and confidence."""
+        """Return the schema of a structured reply, with reasoning, verdict and confidence."""
         schema = super().reply_schema
         confidence = {"type": ["number", "null"]}
         return structs.replace(schema, properties={**schema.properties, "confidence": confidence})
