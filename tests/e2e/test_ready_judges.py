@@ -12,7 +12,9 @@ from tests.servers.model_server import Asked, ModelServer, chat, status
 
 import evalwright as ew
 
-RUBRIC = "    - {type: llm_rubric, model_key: openai/judge, rubric: 'It says {{ sample.truth }}.'}\n"
+RUBRIC = (
+    "    - {type: llm_rubric, model_key: openai/judge, rubric: 'It says {{ sample.truth }}.'}\n"
+)
 PAIRWISE = (
     "    - {type: pairwise_judge, model_key: openai/judge, rubric: It is longer.,"
     ' opponent: "{{ sample.truth }}", both_orders: true}\n'
