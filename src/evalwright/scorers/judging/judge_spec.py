@@ -1,7 +1,7 @@
-"""The base of the three judge scorers: the model, the prompts, and what is stored of a verdict.
+"""Base class of the three judge scorers: the model, the prompts and the stored verdict.
 
-The author's prompts are sent as rendered; nothing is added to them. A reply without a verdict is a
-failure of the sample that quotes the reply, never a score.
+The author's prompts are sent as rendered; nothing is added to them. A reply without a verdict is
+never a score: the sample fails, and the failure quotes the reply.
 """
 
 from abc import abstractmethod
@@ -66,17 +66,17 @@ class JudgeSpec(ScorerSpec):
 
     @property
     def model_keys(self) -> tuple[str, ...]:
-        """The judge."""
+        """The key of the judge model."""
         return (self.model_key,)
 
     @property
     @abstractmethod
     def verdict_schema(self) -> tuple[str, str, dict[str, Any]]:
-        """The name of the reply schema, the key of the verdict in it, and the verdict's schema."""
+        """Return the reply schema's name, the key of the verdict, and the verdict's schema."""
 
     @property
     def reply_schema(self) -> ReplySchema:
-        """The schema of a structured reply; reasoning comes before the verdict."""
+        """Return the schema of a structured reply, with the reasoning before the verdict."""
         name, key, verdict = self.verdict_schema
         confidence = {"type": ["number", "null"]}
         properties = {"reasoning": {"type": "string"}, key: verdict, "confidence": confidence}
@@ -85,7 +85,7 @@ class JudgeSpec(ScorerSpec):
     @cached_property
     @abstractmethod
     def reader(self) -> VerdictReader[Any]:
-        """What counts as a verdict."""
+        """Return the reader that defines what counts as a verdict."""
 
     @cached_property
     def _place(self) -> VerdictPlace | None:
@@ -96,7 +96,7 @@ class JudgeSpec(ScorerSpec):
 
     @abstractmethod
     def make_score(self, verdict: Any) -> Score:
-        """Return the score of a verdict, with the metadata of this scorer."""
+        """Return the score for a verdict, with this scorer's metadata."""
 
     def prompts(self, case: Case) -> tuple[Message, ...]:
         """Render the author's prompts."""
@@ -114,7 +114,7 @@ class JudgeSpec(ScorerSpec):
         return ShownText(list_judged_texts(case), render_values)
 
     async def score(self, case: Case) -> Score:
-        """Query the judge; raise `NoVerdict` if its reply has no verdict."""
+        """Query the judge; raise `NoVerdict` if the reply contains no verdict."""
         schema = self.reply_schema if self.use_structured_outputs else None
         reply = await ask(case, self.model_key, self.prompts(case), schema=schema)
         parsed = self._read(reply, self._shown_text(case))
