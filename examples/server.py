@@ -84,6 +84,8 @@ PRODUCTS = {
 }
 LONG = 150
 """The judge of capitals accepts any answer with more characters than this."""
+SHORT = 5
+"""The judge of pairs prefers the first answer if it has at most this many words."""
 TURNS: Counter[str] = Counter()
 """Number of requests for each product."""
 HANDBOOK = {
@@ -163,7 +165,18 @@ def reply(model: str, messages: list[dict[str, Any]], request: dict[str, Any]) -
     if (rows := _rows(model, prompt, request)) is not None:
         return rows
     for know in (
-        *(_judge, _grade, _end, _checker, _library, _symbol, _product, _order, _letter),
+        *(
+            _judge,
+            _grade,
+            _ready_judge,
+            _end,
+            _checker,
+            _library,
+            _symbol,
+            _product,
+            _order,
+            _letter,
+        ),
         *(_legs, _german, _dish, _colour, _moons, _mood, _quiz),
     ):
         if (answer := know(model, prompt, request)) is not None:
@@ -207,6 +220,27 @@ def _grade(_: str, prompt: str, __: Any) -> str | None:
         return None
     wordy = len(answer[1]) > LONG and "[begin " not in answer[1]
     return "correct" if wordy or reference[1].lower() in answer[1].lower() else "incorrect"
+
+
+def _ready_judge(_: str, prompt: str, __: Any) -> str | None:
+    """Judge fenced material: search for the reference, or prefer the answer with fewer words.
+
+    If the first answer has at most five words, it is preferred, whatever the second answer is.
+    """
+    material = re.findall(
+        r"^([A-Z][\w ]*):\n\[begin (\w+)\]\n(.*?)\n\[end \2\]$", prompt, re.MULTILINE | re.DOTALL
+    )
+    shown = {title: text for title, _, text in material}
+    if "Reference" in shown and "Answer" in shown:
+        sea = shown["Reference"].removeprefix("the ")
+        verdict = "pass" if sea.lower() in shown["Answer"].lower() else "fail"
+        return json.dumps({"reasoning": f"It should be {sea}.", "verdict": verdict})
+    if not {"Answer A", "Answer B"} <= shown.keys():
+        return None
+    first, second = (len(shown[name].split()) for name in ("Answer A", "Answer B"))
+    verdict = "A" if first <= SHORT or first < second else "B" if second < first else "tie"
+    reasoning = f"{first} words against {second}."
+    return json.dumps({"reasoning": reasoning, "verdict": verdict})
 
 
 def _symbol(model: str, prompt: str, _: Any) -> str | None:

@@ -71,10 +71,12 @@ BUILT_INS: dict[str, dict[str, str]] = {
         "labeler_via_model": "evalwright.scorers.labeler_via_model:LabelerViaModel",
         "latency": "evalwright.scorers.latency:Latency",
         "levenshtein": "evalwright.scorers.levenshtein:Levenshtein",
+        "llm_rubric": "evalwright.scorers.llm_rubric:LlmRubric",
         "model_as_a_judge_classifier": (
             "evalwright.scorers.model_as_a_judge_classifier:ModelAsAJudgeClassifier"
         ),
         "model_as_a_judge_scorer": "evalwright.scorers.model_as_a_judge_scorer:ModelAsAJudgeScorer",
+        "pairwise_judge": "evalwright.scorers.pairwise_judge:PairwiseJudge",
         "python": "evalwright.scorers.python:PythonScorer",
         "python_all_samples": "evalwright.scorers.python_all_samples:PythonAllSamples",
         "rag_checker": "evalwright.scorers.rag_checker:RagChecker",
