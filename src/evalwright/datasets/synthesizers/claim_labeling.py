@@ -28,12 +28,12 @@ from evalwright.scorers.rag.judge import labeling_prompt, read_labels
 
 
 class ClaimLabeling(ClaimSynthesizer):
-    """Sets a column to a label per claim."""
+    """Sets a column to the labels of the claims."""
 
     type: Literal["claim_labeling"]
     """The kind of synthesizer."""
     output_field: Title = "claims_labels"
-    """The column to set."""
+    """Column to create or overwrite."""
     columns: ClaimColumns = ClaimColumns()
     """Columns to read."""
 
