@@ -306,10 +306,10 @@ class Snippet(_TextValue):
                 return cls(str(value), path=value.file, line=value.line)
             return cls(value)
         except SyntaxError as error:
-            raise ValueError(f"line {error.lineno or 1}: not Python: {error.msg}") from error
+            raise ValueError(f"line {error.lineno or 1}: not valid Python: {error.msg}") from error
         except (RecursionError, MemoryError) as error:  # so says the parser of a deep expression
             line = getattr(value, "line", 1) or 1
-            raise ValueError(f"line {line}: not Python: it is nested too deeply") from error
+            raise ValueError(f"line {line}: not valid Python: it is nested too deeply") from error
 
 
 class Location(_TextValue):

@@ -113,7 +113,7 @@ def test_a_name_that_the_hub_does_not_have_is_one_line() -> None:
 def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
 
-    with pytest.raises(UsageError, match="needs the package `datasets`") as caught:
+    with pytest.raises(UsageError, match="need the package `datasets`") as caught:
         hub("openai/gsm8k", split="test").check()
 
     assert caught.value.hint == "pip install 'evalwright[hf]'"
@@ -122,8 +122,8 @@ def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        pytest.param({"split": "test"}, "`split` is a key of the source", id="split"),
-        pytest.param({"path": "x"}, "`path` is a key of the source", id="path"),
+        pytest.param({"split": "test"}, "`split` is already a key of the source", id="split"),
+        pytest.param({"path": "x"}, "`path` is already a key of the source", id="path"),
         pytest.param({"trust_remote_code": True}, "untrusted Python", id="code"),
     ],
 )

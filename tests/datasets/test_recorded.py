@@ -4,10 +4,10 @@ import pytest
 
 from evalwright.datasets.recorded import (
     add_empty_answer,
+    convert_messages,
     explain_missing_answer,
-    items_of,
     last_text,
-    trace_of,
+    make_trace,
 )
 from evalwright.objects import read_trace
 
@@ -15,7 +15,7 @@ from evalwright.objects import read_trace
 def test_texts_of_one_message_are_joined() -> None:
     parts = [{"type": "text", "text": "one"}, "two", {"type": "output_text", "text": "three"}]
 
-    (item,) = items_of([{"role": "assistant", "content": parts}])
+    (item,) = convert_messages([{"role": "assistant", "content": parts}])
 
     assert item["content"] == [{"type": "output_text", "text": "one\ntwo\nthree"}]
 
@@ -32,7 +32,7 @@ def test_texts_of_one_message_are_joined() -> None:
 def test_what_is_no_text_is_left_out_and_said(kind: str, said: str) -> None:
     parts = [{"type": "text", "text": "What is it?"}, {"type": kind, kind: "…"}]
 
-    items = items_of([{"role": "user", "content": parts}])
+    items = convert_messages([{"role": "user", "content": parts}])
 
     assert last_text(items, "user") == f"What is it?\n{said}"
 
@@ -53,7 +53,7 @@ def test_what_is_no_text_is_left_out_and_said(kind: str, said: str) -> None:
     ],
 )
 def test_a_call_is_read_in_each_of_its_shapes(call: dict[str, Any]) -> None:
-    items = items_of([{"role": "assistant", "content": None, "tool_calls": [call]}])
+    items = convert_messages([{"role": "assistant", "content": None, "tool_calls": [call]}])
 
     assert items == [
         {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"a": 1}'}
@@ -63,7 +63,7 @@ def test_a_call_is_read_in_each_of_its_shapes(call: dict[str, Any]) -> None:
 def test_words_before_a_call_are_kept() -> None:
     call = {"id": "c", "function": {"name": "f", "arguments": "{}"}}
 
-    items = items_of([{"role": "assistant", "content": "A moment.", "tool_calls": [call]}])
+    items = convert_messages([{"role": "assistant", "content": "A moment.", "tool_calls": [call]}])
 
     assert [item["type"] for item in items] == ["message", "function_call"]
 
@@ -71,7 +71,7 @@ def test_words_before_a_call_are_kept() -> None:
 def test_the_old_way_to_call_a_function_is_read() -> None:
     called = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": ""}}
 
-    call, gave = items_of([called, {"role": "function", "name": "f", "content": "7"}])
+    call, gave = convert_messages([called, {"role": "function", "name": "f", "content": "7"}])
 
     assert (call["call_id"], gave["call_id"], gave["output"]) == ("f", "f", "7")
 
@@ -90,7 +90,7 @@ def test_the_old_way_to_call_a_function_is_read() -> None:
     ],
 )
 def test_what_a_tool_gave_is_kept(message: dict[str, Any], gave: dict[str, str]) -> None:
-    (item,) = items_of([{"role": "tool", "tool_call_id": "c", **message}])
+    (item,) = convert_messages([{"role": "tool", "tool_call_id": "c", **message}])
 
     assert item == {"type": "function_call_output", "call_id": "c", **gave}
 
@@ -98,7 +98,9 @@ def test_what_a_tool_gave_is_kept(message: dict[str, Any], gave: dict[str, str])
 def test_tools_that_a_server_used_itself_are_calls_with_what_they_gave() -> None:
     used = {"type": "tool_use", "id": "s", "name": "web", "arguments": "{}", "result": "found"}
 
-    items = items_of([{"role": "assistant", "content": [used, {"type": "text", "text": "Yes."}]}])
+    items = convert_messages(
+        [{"role": "assistant", "content": [used, {"type": "text", "text": "Yes."}]}]
+    )
 
     assert [item["type"] for item in items] == [
         *("message", "function_call", "function_call_output")
@@ -123,7 +125,7 @@ def test_tools_that_a_server_used_itself_are_calls_with_what_they_gave() -> None
 def test_reasoning_stands_before_the_answer_and_is_none(
     message: dict[str, Any], thought: str
 ) -> None:
-    items = items_of([{"role": "assistant", **message}])
+    items = convert_messages([{"role": "assistant", **message}])
 
     assert items[0] == {"type": "reasoning", "content": thought}
     assert last_text(items, "assistant") == "Yes."
@@ -138,14 +140,16 @@ def test_reasoning_stands_before_the_answer_and_is_none(
     ],
 )
 def test_a_refusal_is_one(message: dict[str, Any]) -> None:
-    (item,) = items_of([{"role": "assistant", **message}])
+    (item,) = convert_messages([{"role": "assistant", **message}])
 
     assert item["content"] == [{"type": "refusal", "refusal": "No."}]
     assert last_text([item], "assistant") == "No."
 
 
 def test_an_empty_answer_is_an_answer() -> None:
-    items = items_of([{"role": "user", "content": "?"}, {"role": "assistant", "content": ""}])
+    items = convert_messages(
+        [{"role": "user", "content": "?"}, {"role": "assistant", "content": ""}]
+    )
 
     assert not explain_missing_answer(items)
     assert last_text(items, "assistant") == ""
@@ -164,14 +168,14 @@ def test_an_empty_answer_is_an_answer() -> None:
     ],
 )
 def test_who_speaks_last_says_whether_it_is_answered(roles: list[str], *, answered: bool) -> None:
-    items = items_of([{"role": role, "content": "x"} for role in roles])
+    items = convert_messages([{"role": role, "content": "x"} for role in roles])
 
     assert (not explain_missing_answer(items)) is answered
 
 
 def test_an_answer_that_is_only_a_call_says_nothing_rather_than_what_was_said_before() -> None:
     call = {"id": "c", "function": {"name": "f", "arguments": "{}"}}
-    items = items_of(
+    items = convert_messages(
         [
             {"role": "assistant", "content": "older"},
             {"role": "user", "content": "?"},
@@ -215,15 +219,17 @@ def test_an_answer_that_is_only_a_call_says_nothing_rather_than_what_was_said_be
 )
 def test_what_is_no_message_is_said_with_its_place(message: Any, said: str) -> None:
     with pytest.raises(ValueError, match=r"messages\[1\]: ") as caught:
-        items_of([{"role": "user", "content": "?"}, message])
+        convert_messages([{"role": "user", "content": "?"}, message])
     assert said in str(caught.value)
 
 
 def test_a_trace_can_be_read_with_what_is_known_of_it() -> None:
-    items = items_of([{"role": "user", "content": "?"}, {"role": "assistant", "content": "4"}])
+    items = convert_messages(
+        [{"role": "user", "content": "?"}, {"role": "assistant", "content": "4"}]
+    )
 
-    read = read_trace(trace_of(items, output="four", model="m", total_time=None))
+    read = read_trace(make_trace(items, output="four", model="m", total_time=None))
 
     assert str(read.output) == "four"
     assert read.trace.metadata.model == "m"
-    assert "total_time" not in trace_of(items, total_time=None)["metadata"]
+    assert "total_time" not in make_trace(items, total_time=None)["metadata"]

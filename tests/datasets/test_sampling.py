@@ -146,7 +146,7 @@ def test_a_few_of_very_many_are_drawn_at_once() -> None:
 @pytest.mark.parametrize(
     ("totals", "count", "said"),
     [
-        ([2, 2], 5, "5 combinations are requested, but only 4 exist"),
+        ([2, 2], 5, "5 combinations were requested, but only 4 exist"),
         ([MAX_COMBINATIONS, 2], None, "set `num_samples`"),
     ],
 )

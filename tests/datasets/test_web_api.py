@@ -90,7 +90,7 @@ def test_what_may_pass_is_tried_again(server: ModelServer, trouble: Behaviour) -
         ),
         pytest.param(status(429, "busy"), "answered 429: .*busy", "", 5, id="429 for ever"),
         pytest.param(
-            status(429, retry_after="3600"), "asks to wait 3600 s", "later", 1, id="an hour"
+            status(429, retry_after="3600"), "asks clients to wait 3600 s", "later", 1, id="an hour"
         ),
         pytest.param(html(), "expected JSON, got `<!DOCTYPE html>", "", 1, id="a page"),
         pytest.param(body(b""), "expected JSON, got nothing", "", 1, id="nothing"),

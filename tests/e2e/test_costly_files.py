@@ -48,7 +48,7 @@ def check(folder: Path, file: str, content: bytes) -> tuple[int, str]:
             "a.csv",
             lambda: b'a\n"' + b"xxxxxxx\n" * (3 << 20) + b'"\n',
             1,
-            "a.csv:2: a quote in this row is not closed",
+            "a.csv:2: unclosed quote in this row",
             id="a very long cell of many lines",
         ),
         pytest.param(
@@ -64,14 +64,14 @@ def check(folder: Path, file: str, content: bytes) -> tuple[int, str]:
                 b'{"a": 1}\n{"a": 1, "b": {"c": 1, "\\u0063": 2}}\n{"a": ":::", "b": "\\u003a"}\n'
             ),
             1,
-            "a.jsonl:2: the key `c` is given twice",
+            "a.jsonl:2: duplicate key `c`",
             id="a duplicate key in a row",
         ),
         pytest.param(
             "a.json",
             lambda: b'[{"a": 1}, {"a": 1, "a": 1}]',
             1,
-            "a.json: the key `a` is given twice",
+            "a.json: duplicate key `a`",
             id="a duplicate key in a list",
         ),
     ],
@@ -101,7 +101,7 @@ def test_a_parquet_bomb_is_refused(tmp_path: Path, kind: str) -> None:
     code, output = check(tmp_path / "project", "a.parquet", file.read_bytes())
 
     assert "a.parquet: the compressed data expands to more than 250 times its size" in output
-    assert "write it as .jsonl or .csv first" in output
+    assert "convert it to .jsonl or .csv" in output
     assert code == 2
 
 

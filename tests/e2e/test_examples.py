@@ -238,6 +238,12 @@ EXPECTED: dict[str, Figures] = {
         "rivers/tone/label_manipulative": (1 / 4, 4),
         "rivers/tone/label_sure": (2 / 4, 4),
     },
+    "ready-judges": {
+        "rivers/right/is_correct_mean": (2 / 4, 4),
+        "rivers/progress/score_mean": ((1 + 0 + 1 / 2 + 1) / 4, 4),
+        "rivers/progress/prefers_first_mean": ((3 * 1 / 2 + 1) / 4, 4),
+        "rivers/progress/is_consistent_mean": (3 / 4, 4),
+    },
     "judge-check": {
         "capitals/judge/is_correct_mean": (13 / 24, 24),
     },
@@ -298,6 +304,7 @@ ASKED = {
     "question-answering-data": 4 + 4 * 4 + 4,  # questions; and with claims, labels, quotes; answers
     "judge-check": 24,
     "judge": 4 + 3 * 4,
+    "ready-judges": 4 + 4 + 2 * 4,
     # Answers; claims of both; checks in the target, the answer, the pages; the second scorer.
     "rag": 6 + 12 + 5 + 6 + 10 + 9 + 6 + 10,
 }

@@ -154,7 +154,7 @@ def test_a_dataset_file_that_is_a_pipe_is_an_error(project: Path, source: str, p
     checked = in_process.evalwright("validate", str(project))
     run = in_process.evalwright("run", str(document), "--store", str(project / "runs.db"))
 
-    said = f"{pipe}: rows are read more than once: expected a file"
+    said = f"{pipe}: rows are read more than once, so a regular file is needed"
     assert (checked.returncode, run.returncode) == (1, 1)
     assert said in checked.stdout
     assert said in run.stderr

@@ -213,8 +213,8 @@ def count_words(output: str) -> int:
         ),
         pytest.param(
             {"metrics": [lost]},
-            "capitals: `mentions_city.lost`: the metric `lost` must return a number, got None: is a "
-            "`return` missing?",
+            "capitals: `mentions_city.lost`: the metric `lost` must return a number, got None: "
+            "is a `return` missing?",
             id="a metric",
         ),
     ],

@@ -68,7 +68,7 @@ def test_a_cheap_metric_is_resampled() -> None:
         pytest.param(
             MEAN,
             [{"x": 1}] * 10,
-            "no interval: resampled scores have no spread, or no value",
+            "no interval: the resampled values are all equal, or mostly undefined",
             id="no spread",
         ),
         pytest.param(

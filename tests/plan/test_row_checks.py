@@ -177,7 +177,7 @@ def test_datasets_that_go_together_have_as_many_rows() -> None:
     (line,) = said("tasks/both.yaml", tasks__both=TOGETHER, datasets__names=NAMES)
 
     assert line.startswith(
-        "tasks/both.yaml:8: bad_rows: datasets that are used together must have the same number "
+        "tasks/both.yaml:8: bad_rows: joined datasets must have the same number "
         "of rows: `countries` has 1, `names` has 2"
     )
 

@@ -49,7 +49,7 @@ def test_a_wrong_answer_says_what_was_looked_for() -> None:
 
 
 def test_an_empty_ground_truth_is_an_error_and_no_right_answer() -> None:
-    with pytest.raises(ValueError, match="`ground_truth` rendered to an empty text"):
+    with pytest.raises(ValueError, match="`ground_truth` rendered to an empty string"):
         score(CITY, {"city": ""}, chat("Paris"))
 
 

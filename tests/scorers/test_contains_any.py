@@ -61,9 +61,9 @@ def test_a_wrong_answer_says_what_was_looked_for() -> None:
     ("names", "message"),
     [
         pytest.param([], "rendered to an empty list", id="no target"),
-        pytest.param(["a", ""], "rendered to an empty text", id="an empty target"),
-        pytest.param(["a", None], "must render to a list of texts", id="null"),
-        pytest.param([["a"]], "must render to a list of texts", id="a list"),
+        pytest.param(["a", ""], "rendered to an empty string", id="an empty target"),
+        pytest.param(["a", None], "must render to a list of strings", id="null"),
+        pytest.param([["a"]], "must render to a list of strings", id="a list"),
         pytest.param("a, b", "must render to a JSON or Python list", id="no list"),
     ],
 )

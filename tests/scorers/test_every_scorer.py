@@ -60,6 +60,8 @@ TABLE: list[tuple[dict[str, Any], list[tuple[str, str]]]] = [
     ),
     ({"type": "model_as_a_judge_scorer", **ASKING}, [("mean", "score")]),
     ({"type": "labeler_via_model", **ASKING}, [("frequency", "label")]),
+    ({"type": "llm_rubric", "model_key": "judge", "rubric": "a"}, [("mean", "is_correct")]),
+    ({"type": "pairwise_judge", "model_key": "judge", "opponent": "a"}, [("mean", "score")]),
     (
         {"type": "rag_checker", "judge_model_key": "judge"},
         [

@@ -33,5 +33,5 @@ def test_it_is_contains_with_ignored_case() -> None:
 
 
 def test_an_empty_ground_truth_is_an_error() -> None:
-    with pytest.raises(ValueError, match="empty text"):
+    with pytest.raises(ValueError, match="empty string"):
         score(CITY, {"city": ""}, chat("Paris"))

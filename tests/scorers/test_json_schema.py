@@ -129,7 +129,7 @@ def test_a_reference_to_another_document_is_not_fetched(monkeypatch: pytest.Monk
     monkeypatch.setattr(socket, "create_connection", refuse)
     schema = '{"$ref": "http://127.0.0.1:9/schema.json"}'
 
-    with pytest.raises(ValueError, match="`json_schema` refers to what is not in it"):
+    with pytest.raises(ValueError, match="`json_schema` has an unresolvable reference"):
         score({**PLAIN, "json_schema": schema}, {}, chat("[1]"))
 
 

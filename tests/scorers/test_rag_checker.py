@@ -211,7 +211,7 @@ def test_the_error_names_every_score_and_what_to_do() -> None:
         pytest.param(
             {"target_claims_column": "claims"},
             {**ROW, "claims": [{"subject": "a"}]},
-            "claim 1 of column `claims` must have the strings `subject`, `predicate`, `object`",
+            "claim 1 of column `claims` must contain the strings `subject`, `predicate`, `object`",
             id="half a claim",
         ),
     ],
@@ -444,10 +444,10 @@ def test_a_score_that_is_not_defined_is_null_and_the_mean_leaves_it_out_and_coun
 
 def test_the_reason_names_the_claims_that_count_against_it() -> None:
     assert score("precision").reason == (
-        "not in the target: 'x is noise', 'y is noise', 'z is invented'"
+        "claims not in the target: 'x is noise', 'y is noise', 'z is invented'"
     )
     assert score("recall", "claim_recall").reason == (
-        "not in the response: 'b is two'; of the target, in no chunk: 'c is three'"
+        "claims not in the response: 'b is two'; target claims in no chunk: 'c is three'"
     )
     assert score("faithfulness", said=retrieved("a is one.")).reason == ""
 

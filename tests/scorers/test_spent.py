@@ -32,5 +32,5 @@ def test_only_what_was_requested_is_measured(
 
 
 def test_without_a_solver_nothing_can_be_measured() -> None:
-    with pytest.raises(ValueError, match="a task without a solver requests no answer"):
+    with pytest.raises(ValueError, match="a task without a solver sends no requests"):
         find_request(case({}))

@@ -33,5 +33,5 @@ def test_case_can_be_ignored() -> None:
 
 @pytest.mark.parametrize("target", ["", "  "])
 def test_an_empty_ground_truth_is_an_error_and_no_right_answer(target: str) -> None:
-    with pytest.raises(ValueError, match="`ground_truth` rendered to an empty text"):
+    with pytest.raises(ValueError, match="`ground_truth` rendered to an empty string"):
         score(VERDICT, {"verdict": target}, chat("Yes"))

@@ -133,13 +133,13 @@ def test_a_ground_truth_that_no_answer_can_be_is_wrong_and_says_why() -> None:
     found = score(NOW, {"answer": "Paris", "options": CITIES}, chat("Paris"))
 
     assert found.values == {"is_correct": False}
-    assert found.reason == "'Paris' is longer than the one character that is compared"
+    assert found.reason == "'Paris' is not a single character, but only one character is compared"
 
 
 def test_a_wrong_choice_says_what_was_said() -> None:
     found = score(NOW, {"answer": "B", "options": CITIES}, chat("I think A"))
 
-    assert found.reason == "'I think A' does not begin with 'B'"
+    assert found.reason == "'I think A' does not start with 'B'"
 
 
 @pytest.mark.parametrize("column", ["right answer", 'a "b"', "größe", "items", "{{ x }}", "😀"])

@@ -185,7 +185,7 @@ def test_a_loop_that_nothing_ended(more: dict[str, Any], *, fails: bool) -> None
     body = loop(user("x", terminate_if={"includes": "z"}), max_iterations=2, **more)
 
     if fails:
-        with pytest.raises(ValueError, match="reached 2 iterations and no `terminate_if`"):
+        with pytest.raises(ValueError, match="reached 2 iterations, but no `terminate_if`"):
             talk([body, user("end")])
     else:
         assert spoken(talk([body, user("end")])) == ["user: x", "user: x", "user: end"]

@@ -64,7 +64,7 @@ def test_a_conversation_without_an_answer_has_no_output() -> None:
 @pytest.mark.parametrize(
     ("row", "said_so"),
     [
-        pytest.param({"other": 1}, "no column `past`; it has `other`", id="no column"),
+        pytest.param({"other": 1}, "no column `past`; its columns are: `other`", id="no column"),
         pytest.param({"past": None}, "column `past` contains no trace$", id="empty"),
         pytest.param(
             {"past": None, "error": "too slow"},

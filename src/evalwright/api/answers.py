@@ -51,7 +51,7 @@ def score_answer(
         raise TypeError(f"expected the answer as text, got {text!r}")
     answer = post_process(text, record.post_process)
     if record.metric_name != "code_exec":
-        return score_text(record, answer, weighed={})
+        return score_text(record, answer, log_likelihoods={})
     options = RunOptions(
         in_process_targets=in_process_targets,
         sandbox_packages=tuple(sandbox_packages),

@@ -1,1 +1,1 @@
-"""Sources of samples, one class per source."""
+"""Dataset sources, one class per source type."""

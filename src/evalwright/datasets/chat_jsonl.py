@@ -37,33 +37,33 @@ from pydantic import AfterValidator
 
 from evalwright.components import Location
 from evalwright.datasets.json_files import read_objects
-from evalwright.datasets.reading import FileRows, LazyRows, Reader, format_of
+from evalwright.datasets.reading import FileRows, LazyRows, Reader, find_format
 from evalwright.datasets.recorded import (
     CUT_AT_A_CALL,
     Item,
     add_empty_answer,
+    convert_messages,
     explain_missing_answer,
-    items_of,
     last_text,
+    make_trace,
     shape_error,
-    trace_of,
 )
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import BadDataset
 from evalwright.lines import show_path
 
 _SHAPE_KEYS = {"messages", "choices", "response", "request", "body", "custom_id"}
-"""Keys that do not become columns: the trace has their content."""
+"""Keys that do not become columns, because the trace contains their values."""
 _BATCH_KEYS = {"method", "url"}
 _COMPLETION_KEYS = {"object", "created", "usage", "system_fingerprint", "service_tier"}
-"""The same in lines of that form: they only describe the call."""
+"""Additional keys that do not become columns in lines of this form: they describe the call."""
 _SHAPES = 'expected `messages`, `choices` or `response`: {"messages": [{"role": …, "content": …}]}'
 _CUT = {"length", "content_filter"}
-"""Finish reasons that may come before the first word."""
+"""Finish reasons with which a reply may be empty."""
 
 
 class _UnansweredError(ValueError):
-    """The line has no answer."""
+    """Raised for a line without an answer."""
 
 
 def _read_chats(path: Path) -> Iterator[dict[str, Any]]:
@@ -81,7 +81,7 @@ def _read_chats(path: Path) -> Iterator[dict[str, Any]]:
 
 def _make_row(line: Mapping[str, Any]) -> dict[str, Any]:
     messages, model = _find_request(line)
-    items = items_of(messages)
+    items = convert_messages(messages)
     try:
         answer, answered_by = _find_answer(line, items)
     except _UnansweredError as why:
@@ -90,22 +90,22 @@ def _make_row(line: Mapping[str, Any]) -> dict[str, Any]:
         items, model = [*items, *answer], answered_by or model
         error = explain_missing_answer(items) or None
         if not error and not answer and items[-1]["type"] == "function_call":
-            error = CUT_AT_A_CALL  # a call is an answer only as the reply of a model
+            error = CUT_AT_A_CALL  # a tool call is an answer only in a completion
     is_answered = error is None
     items = add_empty_answer(items) if is_answered else items
     sample_id = {"sample_id": line["custom_id"]} if line.get("custom_id") is not None else {}
     columns = {
         "input": last_text(items, "user"),
         "output": last_text(items, "assistant") if is_answered else "",
-        "trace": trace_of(items, source_type="chat_jsonl", model=model) if is_answered else None,
+        "trace": make_trace(items, source_type="chat_jsonl", model=model) if is_answered else None,
         "error": error,
         "model": model,
     }
-    return {**sample_id, **_select_own(line, columns), **columns}
+    return {**sample_id, **_select_extra_columns(line, columns), **columns}
 
 
-def _select_own(line: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the line's own columns; `line_NAME` if the name is taken."""
+def _select_extra_columns(line: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the line's additional columns, renamed to `line_NAME` if the name is taken."""
     shape = set(_SHAPE_KEYS)
     if "choices" in line:
         shape |= _COMPLETION_KEYS
@@ -135,7 +135,7 @@ def _find_request(line: Mapping[str, Any]) -> tuple[Sequence[Any], str | None]:
 
 
 def _find_answer(line: Mapping[str, Any], items: Sequence[Item]) -> tuple[list[Item], str | None]:
-    """Return the answer and its model; no items if it is among the messages."""
+    """Return the answer's items and model; no items if the answer is one of the messages."""
     response = line.get("response", line if "choices" in line else None)
     error = line.get("error")
     if error and (_is_call_error(error) or (response is None and explain_missing_answer(items))):
@@ -145,7 +145,7 @@ def _find_answer(line: Mapping[str, Any], items: Sequence[Item]) -> tuple[list[I
     if isinstance(response, str):
         if not response:
             raise _UnansweredError("the response is empty")
-        return items_of([{"role": "assistant", "content": response}]), None
+        return convert_messages([{"role": "assistant", "content": response}]), None
     if not isinstance(response, Mapping):
         raise shape_error("a completion as `response`", response)
     status = response.get("status_code")
@@ -161,10 +161,12 @@ def _read_completion(body: Any) -> tuple[list[Item], str | None]:
     if body.get("error"):
         raise _UnansweredError(f"the call failed: {_error_text(body['error'])}")
     model = body["model"] if isinstance(body.get("model"), str) else None
-    if isinstance(output := body.get("output"), list):  # of the Responses API: items already
+    if isinstance(
+        output := body.get("output"), list
+    ):  # Responses API: the output consists of items
         return [_check_item(item) for item in output], model
     if "role" in body:
-        return items_of([body]), model
+        return convert_messages([body]), model
     choices = body.get("choices")
     if not isinstance(choices, list):
         raise ValueError(f"a completion without `choices`: it has {_list_keys(body)}")  # noqa: TRY004 - data of the wrong shape
@@ -174,7 +176,7 @@ def _read_completion(body: Any) -> tuple[list[Item], str | None]:
     message = first.get("message") if isinstance(first, Mapping) else None
     if not isinstance(message, Mapping):
         raise shape_error("a `message` in a choice", first)
-    items = items_of([{"role": "assistant", **message}])
+    items = convert_messages([{"role": "assistant", **message}])
     has_content = any(
         item["type"] == "function_call" or last_text([item], "assistant").strip() for item in items
     )
@@ -196,7 +198,7 @@ def _list_keys(fields: Mapping[str, Any]) -> str:
 
 
 def _is_call_error(error: Any) -> bool:
-    """Whether it has the format of servers and batches; a line may have its own `error` column."""
+    """Whether `error` comes from a server or a batch. Otherwise, it is a column of the author."""
     return isinstance(error, Mapping) and any(key in error for key in ("message", "code", "error"))
 
 
@@ -210,20 +212,20 @@ def _error_text(error: Any) -> str:
 
 
 def _check_ending(location: Location) -> Location:
-    if format_of(location.written) not in {".jsonl", ".ndjson"}:
+    if find_format(location.written) not in {".jsonl", ".ndjson"}:
         raise ValueError(f"expected a .jsonl file, got `{Path(location.written).name}`")
     return location
 
 
 class ChatJsonlSource(SourceSpec):
-    """The conversations of a file."""
+    """The conversations in a file."""
 
     type: Literal["chat_jsonl"]
     file_path: Annotated[Location, AfterValidator(_check_ending)]
     """Path of a `.jsonl` file, plain or compressed, relative to the document."""
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """Return a reader of the file, which is opened for the first row."""
+        """Return a reader that opens the file when the first row is read."""
         del surroundings
         path = self.file_path.path
         return FileRows(
@@ -231,5 +233,5 @@ class ChatJsonlSource(SourceSpec):
         )
 
     def label(self) -> str:
-        """Name the path."""
+        """Return the path, for messages."""
         return str(self.file_path.path)

@@ -44,7 +44,7 @@ from evalwright.components import Location
 from evalwright.datasets.faults import UnreadableLine, UnreadableLines
 from evalwright.datasets.json_files import explain_line
 from evalwright.datasets.reading import FileRows, FirstRows, LazyRows, Reader
-from evalwright.datasets.recorded import COLUMNS, Item, items_of, make_row
+from evalwright.datasets.recorded import COLUMNS, Item, convert_messages, make_row
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.datasets.times import Instant, is_between, to_seconds
 from evalwright.errors import BadDataset, Unreadable
@@ -53,10 +53,10 @@ from evalwright.objects import text_of
 
 MOST_BYTES = 256 * 1024 * 1024
 _SYNTHETIC = "<synthetic>"
-"""The model of messages that the program wrote itself."""
+"""Model name of messages that Claude Code itself wrote."""
 _SUBAGENT = "agent-"
 _HEAD_LINES = 200
-"""Lines of a log in which its first time is looked for."""
+"""Number of lines that are searched for the first timestamp of a log."""
 _HINT = "Claude Code logs are `.jsonl` files in `~/.claude/projects/FOLDER`"
 _BAD_LOG_HINT = "move the log away, or name others with `session_id` or `path`"
 
@@ -70,7 +70,7 @@ class _LogMessage(Struct, frozen=True):
 
 
 class _LogLine(Struct, frozen=True, rename="camel"):
-    """The used fields of a line; lines of other types have only some of them."""
+    """The fields that are read from a line. Some line types have only a few of them."""
 
     type: str = ""
     uuid: str | None = None
@@ -89,17 +89,17 @@ class _LogLine(Struct, frozen=True, rename="camel"):
 
     @property
     def is_message(self) -> bool:
-        """Tell whether a person or a model wrote it, or a tool gave it."""
+        """Whether the line is a message from a person, a model or a tool."""
         return self.type in {"user", "assistant"} and self.message is not None
 
     @property
     def is_prompt(self) -> bool:
-        """Tell whether a person wrote it."""
+        """Whether the line is a message from a person."""
         return self.is_message and self.type == "user" and not self.tool_results
 
     @property
     def tool_results(self) -> list[Any]:
-        """The results of tools in it."""
+        """The tool results in the line."""
         content = self.message.content if self.message else None
         return [
             part
@@ -109,7 +109,7 @@ class _LogLine(Struct, frozen=True, rename="camel"):
 
 
 class _LineHead(Struct, frozen=True, rename="camel"):
-    """What lines of every type have; its content is checked where it is used."""
+    """Fields that all line types have. Their content is checked where it is used."""
 
     type: Any = ""
     uuid: Any = None
@@ -123,10 +123,10 @@ _USED_TYPES = {"user", "assistant", "system", "summary"}
 
 class _SessionFile(NamedTuple):
     name: str
-    """Its path from the folder that is read."""
+    """Path relative to the folder."""
     path: Path
     began: str
-    """Its first time; empty without one."""
+    """First timestamp in the log; empty if there is none."""
 
 
 class _SessionFolder:
@@ -160,11 +160,11 @@ class _SessionFolder:
 
 
 def _expand_home(value: Any) -> Any:
-    return os.path.expanduser(value) if str(value).startswith("~") else value  # noqa: PTH111 - a text
+    return os.path.expanduser(value) if str(value).startswith("~") else value  # noqa: PTH111 - the value is a string
 
 
 class ClaudeCode(SourceSpec):
-    """The recorded sessions of Claude Code."""
+    """Recorded sessions of Claude Code."""
 
     type: Literal["claude_code"]
     path: Annotated[Location | None, BeforeValidator(_expand_home)] = None
@@ -180,17 +180,17 @@ class ClaudeCode(SourceSpec):
     """Maximum number of sessions, starting with the newest."""
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """Return a reader of the logs, which are looked for with the first row."""
+        """Return a reader that searches for the logs when the first row is read."""
         del surroundings
         sessions = _SessionFolder(self)
         return sessions if self.limit is None else FirstRows(sessions, self.limit)
 
     def label(self) -> str:
-        """Name the path."""
+        """Return the path, for messages."""
         return str(self.path.path) if self.path else "~/.claude/projects"
 
     def list_sessions(self) -> list[_SessionFile]:
-        """Return the logs; `BadDataset` if there are none."""
+        """Return the selected logs; `BadDataset` if there are none."""
         root = self.path.path if self.path else _find_projects()
         logs = [root] if root.is_file() else _list_logs(root)
         if self.session_id is not None:
@@ -226,11 +226,11 @@ def _find_projects() -> Path:
 
 
 def _find_start(path: Path) -> str:
-    """Return the first time in a log."""
+    """Return the first timestamp in a log."""
     for line in islice(read_lines(str(path)), _HEAD_LINES):
         try:
             decoded = _decode_line(line)
-        except ValueError:  # said when the log is read
+        except ValueError:  # reported when the log is read
             continue
         if decoded.timestamp and decoded.is_message:
             return decoded.timestamp
@@ -248,13 +248,17 @@ def _read_session(path: Path, name: str) -> Iterator[dict[str, Any]]:
     if path.stat().st_size > MOST_BYTES:
         raise BadDataset(f"{show_path(path)}: more than {MOST_BYTES >> 20} MiB", hint=_BAD_LOG_HINT)
     lines = list(_read_log(path))
-    main = [line for line in lines if not line.is_sidechain] if _has_main(lines) else lines
+    main = (
+        [line for line in lines if not line.is_sidechain]
+        if _has_main_conversation(lines)
+        else lines
+    )
     current = _drop_rewound_branches(main)
-    messages = [line for line in current if _is_said(line)]
+    messages = [line for line in current if _is_in_conversation(line)]
     if not any(line.is_prompt for line in messages):
         return
     try:
-        items = [item for reply in _join_replies(messages) for item in items_of(reply)]
+        items = [item for reply in _join_replies(messages) for item in convert_messages(reply)]
         items = [item for item in items if not _is_empty_answer(item)]
     except ValueError as error:
         raise BadDataset(f"{show_path(path)}: {error}", hint=_BAD_LOG_HINT) from error
@@ -295,7 +299,7 @@ def _read_log(path: Path) -> Iterator[_LogLine]:
         except msgspec.ValidationError as error:
             detail = f"expected a log line: {error}"
             faults.add(UnreadableLine(number, None, detail, _BAD_LOG_HINT))
-        except (ValueError, RecursionError):  # a blank line too
+        except (ValueError, RecursionError):  # includes blank lines
             fault = explain_line(number, line)
             faults.add(fault and fault._replace(hint=fault.hint or _BAD_LOG_HINT))
     if faults.count:
@@ -315,12 +319,12 @@ def _decode_line(line: bytes) -> _LogLine:
         return _LogLine(uuid=own, parent_uuid=parent)
 
 
-def _has_main(lines: Iterable[_LogLine]) -> bool:
+def _has_main_conversation(lines: Iterable[_LogLine]) -> bool:
     return any(line.is_message and not line.is_sidechain for line in lines)
 
 
-def _is_said(line: _LogLine) -> bool:
-    """Tell whether a message is part of the conversation: the program adds others."""
+def _is_in_conversation(line: _LogLine) -> bool:
+    """Whether a message is part of the conversation. Claude Code adds other messages."""
     if not line.is_message or line.is_meta or line.is_compact_summary:
         return False
     is_synthetic = line.message is not None and line.message.model == _SYNTHETIC
@@ -328,11 +332,11 @@ def _is_said(line: _LogLine) -> bool:
 
 
 def _drop_rewound_branches(lines: list[_LogLine]) -> list[_LogLine]:
-    """Return the lines without the branches that the user went back from.
+    """Return the lines without the branches that the user abandoned.
 
-    A line names the one before it. Where two lines follow the same one, the branch that has the
-    last message of all goes on. The results of tools that were called at once, and the parts of
-    one reply, are no branches.
+    Each line refers to its parent. If several lines have the same parent, the branch with the last
+    message of the session is kept. Results of parallel tool calls and parts of one reply are not
+    branches.
     """
     by_id = {line.uuid: line for line in lines if line.uuid}
     parents = {
@@ -341,7 +345,7 @@ def _drop_rewound_branches(lines: list[_LogLine]) -> list[_LogLine]:
         if line.parent_uuid in by_id and line.parent_uuid != id_
     }
     roots: dict[str, str] = {}
-    for id_ in by_id:  # a line comes after the one that it follows
+    for id_ in by_id:  # a line comes after its parent
         roots[id_] = roots.get(parents.get(id_) or "", id_)
     leaves = {roots[id_]: id_ for id_, line in by_id.items() if line.is_message}
     active = {id_ for leaf in leaves.values() for id_ in _walk_up(leaf, parents)}
@@ -376,7 +380,7 @@ def _is_empty_answer(item: Item) -> bool:
 
 
 def _join_replies(lines: Iterable[_LogLine]) -> Iterator[list[dict[str, Any]]]:
-    """Yield messages; the parts of one reply are lines one after another, and become one."""
+    """Yield messages; consecutive lines with parts of one reply are joined."""
     for (kind, _), group in groupby(lines, key=_find_reply):
         if kind == "assistant":
             parts = [part for line in group for part in _list_parts(line)]
@@ -409,7 +413,7 @@ def _list_parts(line: _LogLine) -> list[Any]:
 
 
 def _find_error(lines: Iterable[_LogLine]) -> str | None:
-    """Return what the program wrote in place of the last answer, if the call failed."""
+    """Return Claude Code's error message if the last model call failed."""
     last = _last(line for line in lines if line.is_message and not line.is_meta)
     if last is None or not last.is_api_error_message or last.message is None:
         return None
@@ -417,7 +421,7 @@ def _find_error(lines: Iterable[_LogLine]) -> str | None:
 
 
 def _count_tokens(lines: Iterable[_LogLine]) -> int | None:
-    """Return the tokens of all replies; the lines of one reply repeat its usage."""
+    """Return the token count of all replies. The lines of one reply repeat the same usage."""
     usages = {
         line.message.id or line.uuid: line.message.usage
         for line in lines

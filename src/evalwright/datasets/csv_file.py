@@ -1,15 +1,15 @@
-"""CSV: commas, a header, and columns whose types are determined by reading the file once.
+"""Read CSV files with a header; a first pass over the file determines the column types.
 
     cells of a column, except empty ones            become
-    all `true` or `false`, in any case              booleans
+    all `true` or `false`, ignoring case            booleans
     all JSON numbers, ≤ 18 digits                   numbers: `3` an integer, `2.5` a float
     anything else: `007`, `1,5`, `3 km`, `n/a`      text, unchanged
     `sample_id`, and columns that a caller names    always text
 
 A file has at most 10,000 columns, and a cell at most 16 MiB.
 
-An empty cell is missing: the row does not have the key. A column has one type, so one odd cell in a
-million is found before the first row is returned.
+An empty cell is a missing value: the row does not have the key. A column has one type for the whole
+file, which is known before the first row is returned.
 """
 
 import csv
@@ -31,16 +31,19 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 10_000
 _AT_A_TIME = 1000
-"""Maximum number of rows of which the types are determined together."""
+"""Number of rows per batch when types are determined."""
 _CELLS_AT_A_TIME = 100_000
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,17})?(?:[eE][+-]?[0-9]{1,2})?")
 _TRUTH = re.compile("true|false", re.IGNORECASE)
-_QUOTED = "a quote in this row is not closed"
+_QUOTED = "unclosed quote in this row"
 _EXPLANATIONS = (
     ("unexpected end", _QUOTED),
     ("larger than field limit", _QUOTED),
     ("expected after", "text after a closing quote: write a quote inside quotes twice"),
-    ("new-line character", "a carriage return outside quotes: save the file with Unix line ends"),
+    (
+        "new-line character",
+        "a carriage return outside quotes: save the file with Unix line endings",
+    ),
 )
 
 Convert = Callable[[str], Any]
@@ -56,7 +59,7 @@ class CsvFile:
     """The rows of a `.csv` file."""
 
     def __init__(self, path: Path, texts: Iterable[str] = ()) -> None:
-        """Take `texts`, columns that are always text."""
+        """`texts` names columns that are always read as text."""
         self._path = str(path)
         self._texts = {"sample_id", *texts}
 
@@ -66,7 +69,7 @@ class CsvFile:
         return self._columns[0]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield one row per record; `BadDataset`, before the first of them, if any is bad."""
+        """Yield one row per record; if any is bad, raise `BadDataset` before the first row."""
         names, converters = self._columns
         reader = _reader(_lines(self._path, UnreadableLines(self._path)))
         next(reader)
@@ -83,7 +86,7 @@ class CsvFile:
 
     @cached_property
     def _columns(self) -> tuple[tuple[str, ...], list[tuple[str, Convert]]]:
-        """Read the file once; return the names, and the columns that are not text."""
+        """Read the file once; return the column names, and the converters of non-text columns."""
         faults = UnreadableLines(self._path)
         lines = _lines(self._path, faults)
         reader = _reader(lines)
@@ -93,7 +96,7 @@ class CsvFile:
             faults.add(_explain_error(1, error))
             first = None
         if faults.count:
-            # Lines are checked many at a time: some of these are below the header.
+            # Lines are checked in batches, so some of these lines may come after the header.
             raise faults.error(reader.line_num + sum(1 for _ in lines))
         names = _check_header(show_path(self._path), first)
         types = _find_types(names, self._texts, _batches(reader, len(names), faults))
@@ -117,15 +120,15 @@ def _find_types(
 
 
 def _reader(lines: Iterator[str]) -> "_csv.Reader":
-    if csv.field_size_limit() < MAX_LINE_BYTES:  # of the process: there is no other
+    if csv.field_size_limit() < MAX_LINE_BYTES:  # the limit can be set only for the whole process
         csv.field_size_limit(MAX_LINE_BYTES)
     return csv.reader(lines, strict=True)
 
 
 def _lines(path: str, faults: UnreadableLines) -> Iterator[str]:
-    """Yield the lines as text, with line ends: a quoted cell may contain several lines.
+    """Yield lines of text with their line endings, because a quoted cell may span lines.
 
-    Lines that are not text are counted and still yielded: more problems may follow.
+    Lines that are not valid text are counted and still yielded, so that later problems are found.
     """
     number = 0
     for batch in read_batches(path):
@@ -168,20 +171,20 @@ def _explain_error(line: int, error: csv.Error) -> UnreadableLine:
 
 
 def _check_header(path: str, cells: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names of the columns; `BadDataset` for an empty or duplicate name."""
+    """Return the column names; `BadDataset` for an empty or duplicate name."""
     if not cells:
-        raise BadDataset(f"{path}:1: expected a header with the names of the columns, got nothing")
+        raise BadDataset(f"{path}:1: expected a header with the column names, got nothing")
     if len(cells) > MOST_COLUMNS:
         raise BadDataset(
             f"{path}:1: {len(cells):,} columns, more than {MOST_COLUMNS:,}",
-            hint="write one row per line as JSON (.jsonl), with lists for what repeats",
+            hint="use a .jsonl file with one row per line, and lists for repeated columns",
         )
     names = [cell.strip() for cell in cells]
     first: dict[str, int] = {}
     if len(names) == 1 and (sign := next((sign for sign in ";\t|" if sign in names[0]), "")):
         raise BadDataset(
             f"{path}:1: expected columns separated by `,`, got one column `{names[0]}`",
-            hint=f"it seems to be separated by {sign!r}: save the file with commas",
+            hint=f"the separator seems to be {sign!r}: save the file with commas",
         )
     for place, name in enumerate(names):
         if not name:

@@ -1,4 +1,4 @@
-"""The bad lines of a file of rows: all are counted, the first few are listed.
+"""Bad lines in a dataset file: all are counted, and the first few are listed.
 
 a.jsonl:3:6: not JSON: expecting ':' delimiter; also lines 9 and 12; 3 of 90 lines cannot …
 """
@@ -19,17 +19,17 @@ _NOT_TEXT = {
 
 
 class UnreadableLine(NamedTuple):
-    """One line that cannot be read."""
+    """A line that cannot be read."""
 
     line: int
     column: int | None
-    """In characters, from 1; None for the whole line."""
+    """Column in characters, from 1; None for the whole line."""
     detail: str
     hint: str = ""
 
 
 class UnreadableLines:
-    """The bad lines of one file, as many as there are."""
+    """Collects the bad lines of one file."""
 
     def __init__(self, path: str) -> None:
         self._path = show_path(path)
@@ -37,14 +37,14 @@ class UnreadableLines:
         self.count = 0
 
     def add(self, fault: UnreadableLine | None) -> None:
-        """Count a bad line, once; None means that the line is good."""
+        """Count a bad line once; None means that the line is good."""
         if fault and all(fault.line != first.line for first in self._first):
             self.count += 1
             if len(self._first) < MOST_LISTED:
                 self._first.append(fault)
 
     def error(self, lines: int) -> BadDataset:
-        """Return the error to raise when all `lines` have been read."""
+        """Return the error to raise after all `lines` have been read."""
         first, *others = self._first
         column = f":{first.column}" if first.column else ""
         parts = [f"{self._path}:{first.line}{column}: {first.detail}"]
@@ -60,18 +60,18 @@ class UnreadableLines:
 
 
 def explain_bytes(number: int, line: bytes) -> UnreadableLine | None:
-    """Return why a line is not text; None for text."""
+    """Explain why a line is not text; None if it is."""
     return not_text(number, line) if isinstance(line, BadLine) else not_utf8(number, line)
 
 
 def not_text(number: int, line: BadLine) -> UnreadableLine:
-    """Return why a line was not read."""
+    """Explain why a line was not read."""
     hint = "does the file have the right extension?" if line.why == "binary" else ""
     return UnreadableLine(number, None, _NOT_TEXT[line.why], hint)
 
 
 def not_utf8(number: int, line: bytes) -> UnreadableLine | None:
-    """Return the first byte of a line that is not UTF-8; None if there is none."""
+    """Return the position of the first byte that is not UTF-8; None if there is none."""
     try:
         line.decode()
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""`folder`: every file in a folder is a row.
+"""`folder`: one row per file in a folder.
 
     source:
       type: folder
@@ -8,7 +8,7 @@
     sample_id    the SHA-256 digest of the file
     file_name    the path relative to the folder, with `/` as the separator
     content      the text of the file, without the front matter
-    …            one column per key in the YAML front matter, except these three names
+    …            one column per key in the YAML front matter, except the names above
 
 Rows are sorted by path. PDFs and hidden files (`.git`, `.DS_Store`) are skipped. Symbolic links are
 followed, and a folder that links to itself is read only once.
@@ -41,7 +41,7 @@ _MOST_MATTER = 64 * 1024
 
 class _FolderRows:
     header: tuple[str, ...] | None = None
-    """Any file may add a column."""
+    """Unknown in advance, because any file may add a column."""
 
     def __init__(self, directory: Path, extension: str | None) -> None:
         self._directory, self._extension = directory, extension
@@ -80,7 +80,7 @@ class _FolderRows:
 
 def read_bytes(path: Path, *, most: int = MAX_LINE_BYTES, hint: str = "") -> bytes:
     """Return the content of a file; `BadDataset` if it has more than `most` bytes."""
-    identify_file(path)  # to open a named pipe waits
+    identify_file(path)  # opening a named pipe would block
     try:
         with path.open("rb") as file:
             content = file.read(most + 1)
@@ -92,7 +92,7 @@ def read_bytes(path: Path, *, most: int = MAX_LINE_BYTES, hint: str = "") -> byt
 
 
 def list_files(directory: Path, extension: str | None = None) -> list[str]:
-    """Return the paths of its files, relative and sorted, without PDFs and hidden ones."""
+    """Return the sorted relative paths of its files, without PDFs and hidden files."""
     return sorted(_walk_files(directory, "", frozenset(), extension))
 
 
@@ -118,7 +118,7 @@ def _walk_files(
 
 
 class Folder(SourceSpec):
-    """The files of a directory."""
+    """The files in a folder."""
 
     type: Literal["folder"]
     directory_path: Location
@@ -139,19 +139,19 @@ class Folder(SourceSpec):
         return plain if plain.startswith(".") else f".{plain}"
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """Return a reader of the directory, which is read for the first row."""
+        """Return a reader that lists the folder when the first row is read."""
         del surroundings
         return _FolderRows(self.directory_path.path, self.extension)
 
     def label(self) -> str:
-        """Name the path."""
+        """Return the path, for messages."""
         return str(self.directory_path.path)
 
 
 def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
-    """Return the YAML between two lines of `---`, and the text after it; ValueError for bad YAML.
+    """Return the YAML between two `---` lines and the text after it; ValueError if it is invalid.
 
-    It is read as YAML 1.2: `yes` and `2024-01-01` are texts. Only a mapping is front matter.
+    The YAML version is 1.2: `yes` and `2024-01-01` are strings. Only a mapping is front matter.
     """
     match = _FRONT_MATTER.match(text) if text.startswith("---") else None
     if match is None:
@@ -169,7 +169,9 @@ def _load_yaml(matter: str) -> Any:
     try:
         return to_json(yaml.load(matter, Loader=_FrontMatterLoader))  # noqa: S506 - a safe loader
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 2 if error.problem_mark else 2  # after the `---`
+        line = (
+            error.problem_mark.line + 2 if error.problem_mark else 2
+        )  # counted from the `---` line
         raise ValueError(f"line {line}: {error.problem or error.context}") from error
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from error
@@ -178,12 +180,12 @@ def _load_yaml(matter: str) -> Any:
 
 
 class _FrontMatterLoader(yaml.SafeLoader):
-    """Loads only JSON types; a duplicate key is an error."""
+    """Loads only JSON types and rejects duplicate keys."""
 
-    yaml_implicit_resolvers = {}  # noqa: RUF012 - PyYAML's way of a fresh start
+    yaml_implicit_resolvers = {}  # noqa: RUF012 - PyYAML reads this class attribute
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):  # a few of them can hold a million values
+        if self.check_event(yaml.AliasEvent):  # a few aliases can expand to a million values
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise yaml.composer.ComposerError(None, None, "aliases are not allowed", mark)
         return super().compose_node(parent, index)
@@ -191,7 +193,7 @@ class _FrontMatterLoader(yaml.SafeLoader):
     def construct_mapping(
         self,
         node: yaml.MappingNode,
-        deep: bool = False,  # noqa: FBT001, FBT002 - PyYAML's
+        deep: bool = False,  # noqa: FBT001, FBT002 - PyYAML's signature
     ) -> dict[Hashable, Any]:
         seen = set()
         for key, _ in node.value:

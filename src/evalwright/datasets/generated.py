@@ -1,10 +1,10 @@
-"""Rows of a dataset from a generator.
+"""Rows of a dataset that a generator created.
 
     generator_specification:
       dataset_generator_key: quiz
       num_samples: 100
 
-They are in a file under `.evalwright/generated/`. Reading a dataset never generates its rows.
+The rows are stored in a file in `.evalwright/generated/`. Reading a dataset never generates rows.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import BadDataset
 
 FOLDER = "generated"
-"""The folder of the files, below `.evalwright`."""
+"""Folder of the files, relative to `.evalwright`."""
 
 
 class GeneratedSource(SourceSpec):
@@ -23,12 +23,12 @@ class GeneratedSource(SourceSpec):
 
     type: Literal["generated"] = "generated"
     key: str
-    """The dataset."""
+    """Key of the dataset."""
     generator: str
-    """The generator."""
+    """Key of the generator."""
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """Return a reader of the file; reading raises `BadDataset` if there is none yet."""
+        """Return a reader of the file; reading raises `BadDataset` if the file does not exist."""
 
         def find_file() -> Path:
             path = surroundings.generated.get(self.key)
@@ -42,5 +42,5 @@ class GeneratedSource(SourceSpec):
         return FileRows(find_file, ".jsonl")
 
     def label(self) -> str:
-        """Name the generator."""
+        """Return the name of the generator, for messages."""
         return f"generator `{self.generator}`"

@@ -6,8 +6,8 @@
       split: test
       load_dataset_kwargs: { name: main }
 
-The dataset is loaded with `datasets.load_dataset`, which has its own cache. Install the `hf` extra
-to use this source. Datasets that run Python code are rejected.
+The dataset is loaded with `datasets.load_dataset`, which uses its own cache. This source requires
+the `hf` extra. Datasets that run Python code are rejected.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ class _HubRows:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of the rows: a dataset on the hub may change."""
+        """Hash of the rows, because a dataset on the Hub may change."""
         return digest_of(self.rows())
 
     @property
@@ -52,7 +52,7 @@ class _HubRows:
             import datasets
         except ImportError as error:
             raise UsageError(
-                f"{self._path}: a dataset from the Hugging Face Hub needs the package `datasets`",
+                f"{self._path}: datasets from the Hugging Face Hub need the package `datasets`",
                 hint="pip install 'evalwright[hf]'",
             ) from error
         datasets.disable_progress_bars()
@@ -73,7 +73,7 @@ class _HubRows:
 
 
 class HuggingFace(SourceSpec):
-    """The rows of a dataset of the hub."""
+    """The rows of a dataset on the Hub."""
 
     type: Literal["huggingface"]
     path: str
@@ -95,17 +95,17 @@ class HuggingFace(SourceSpec):
     def _check_arguments(cls, value: dict[str, Any]) -> dict[str, Any]:
         for name in _OURS:
             if name in value:
-                raise ValueError(f"`{name}` is a key of the source itself")
+                raise ValueError(f"`{name}` is already a key of the source")
         if value.get("trust_remote_code"):
-            raise ValueError("`trust_remote_code` would run untrusted Python: not allowed")
+            raise ValueError("`trust_remote_code` is not allowed, because it runs untrusted Python")
         arguments: dict[str, Any] = to_json(value)
         return arguments
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """Return a reader of the dataset, which is loaded for the first row."""
+        """Return a reader that loads the dataset when the first row is read."""
         del surroundings
         return _HubRows(self.path, self.split, self.load_dataset_kwargs)
 
     def label(self) -> str:
-        """Name the dataset on the hub."""
+        """Return the name of the dataset, for messages."""
         return self.path

@@ -5,7 +5,7 @@
       samples:
         - { question: "What is 2 + 2?", target: "4" }
 
-Use this source for a handful of rows, such as an example or a smoke test.
+Use this source for a few rows, such as an example or a smoke test.
 """
 
 from copy import deepcopy
@@ -28,10 +28,10 @@ class Inline(SourceSpec):
     """One mapping of columns to values per row."""
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """Return a reader of copies, so that the list is never changed."""
+        """Return a reader of copies, so that the list cannot be changed."""
         del surroundings
         return LazyRows(lambda: map(deepcopy, self.samples))
 
     def label(self) -> str:
-        """Name the key of the list."""
+        """Return the key of the list, for messages."""
         return "source.samples"

@@ -24,9 +24,9 @@ Instead of `path`, you can write `file_path` for a log or `directory_path` for a
     inspect_scores   the scores from Inspect: {"match": {"value": "C", "answer": …}}
     inspect_status   the status of the whole log: `success`, `error`, `cancelled`, `started`
 
-Rows are in the order of the evaluated dataset. If a run did not finish, its finished samples are
+Rows are in the order of the evaluated dataset. If a run is incomplete, its finished samples are
 read. A `.eval` log is read one sample at a time. A `.json` log is read as a whole and must not
-exceed 256 MiB. A damaged, truncated or invalid log raises a `BadDataset` error with the position.
+exceed 256 MiB. A damaged, truncated or invalid log raises `BadDataset` with the position.
 """
 
 import fnmatch
@@ -47,7 +47,7 @@ from pydantic import Field, model_validator
 from evalwright.components import Location
 from evalwright.datasets.folder import list_files, read_bytes
 from evalwright.datasets.reading import FileRows, FirstRows, LazyRows, Reader
-from evalwright.datasets.recorded import Item, items_of, last_text, trace_of
+from evalwright.datasets.recorded import Item, convert_messages, last_text, make_trace
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import BadDataset, Unreadable
 from evalwright.lines import show_path
@@ -61,17 +61,17 @@ else:
 
 T = TypeVar("T")
 MOST_BYTES = 256 * 1024 * 1024
-"""Maximum bytes of a JSON log, and of one sample in the other format."""
-_CONVERT = "convert it with `inspect log convert --to eval` to a log that is read sample by sample"
+"""Maximum size in bytes of a JSON log, or of one sample in a `.eval` log."""
+_CONVERT = "convert it to a log that is read sample by sample: `inspect log convert --to eval`"
 _CUT = "is it a complete Inspect AI log? A log that is still being written is incomplete"
 _DAMAGED = (zipfile.BadZipFile, zlib.error, ZstdError, EOFError, NotImplementedError, RuntimeError)
-"""Exceptions of a zip file: wrong or missing bytes, unknown compression, a password."""
+"""Exceptions for a zip file with wrong or missing bytes, unknown compression or a password."""
 COLUMNS = (
     *("sample_id", "epoch", "input", "target", "choices", "metadata", "trace", "output"),
     *("error", "limit", "model", "inspect_scores", "inspect_status"),
 )
 _JSON_LOG = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d.*_.+_.+\.json")
-"""The names of Inspect's logs: a directory may hold other JSON files."""
+"""File names of Inspect logs. A folder may also contain other JSON files."""
 _ATTACHMENT = re.compile(r"attachment://([0-9A-Za-z]+)")
 _SCORE_KEYS = ("value", "answer", "explanation", "metadata")
 
@@ -88,11 +88,11 @@ class _LogSpec(Struct, frozen=True):
 class _LogHeader(Struct, frozen=True):
     eval: _LogSpec
     status: str = "started"
-    """`success`, `error`, `cancelled`; `started` if the end was never written."""
+    """`success`, `error` or `cancelled`; `started` if the run did not finish."""
 
 
 class _LogSample(Struct, frozen=True):
-    """The used fields of a sample. Their content is checked where it is read."""
+    """The fields that are read from a sample. Their content is checked where it is used."""
 
     id: int | str
     epoch: int = 1
@@ -108,7 +108,7 @@ class _LogSample(Struct, frozen=True):
     error: Any = None
     limit: Any = None
     attachments: dict[str, str] | None = None
-    """Long texts and images, by their names in messages."""
+    """Long texts and images, by the names that messages use for them."""
     model_usage: dict[str, Any] | None = None
     uuid: str | None = None
     started_at: str | None = None
@@ -120,7 +120,7 @@ class _JsonLog(_LogHeader, frozen=True):
 
 
 class LoggedSample(NamedTuple):
-    """A sample, and the log that it is part of."""
+    """A sample and the header of its log."""
 
     header: _LogHeader
     epochs: int
@@ -153,7 +153,7 @@ class _LogFolder:
         if not names:
             raise BadDataset(
                 f"{show_path(self._directory)}: contains no Inspect AI logs",
-                hint="logs are `.eval` files, or `.json` files whose names begin with a time",
+                hint="logs are `.eval` files, or `.json` files whose names start with a timestamp",
             )
         return {
             name: _open_log(self._directory / name, f"{name.rpartition('.')[0]}/") for name in names
@@ -187,20 +187,20 @@ def _make_row(logged: LoggedSample, file: str) -> dict[str, Any]:
     question = _attach(sample.input, sample)
     if isinstance(question, str):
         question = [{"role": "user", "content": question}]
-    asked = items_of(question)
-    items = items_of(_attach(sample.messages, sample)) if sample.messages else asked
+    asked = convert_messages(question)
+    items = convert_messages(_attach(sample.messages, sample)) if sample.messages else asked
     answer = _find_answer(sample)
-    answer_items = items_of([{"role": "assistant", "content": answer}])
+    answer_items = convert_messages([{"role": "assistant", "content": answer}])
     if not sample.messages and answer:
         items = [*asked, *answer_items]
     limit = sample.limit.get("type") if isinstance(sample.limit, dict) else sample.limit
     error = _find_error(sample, items, answer, limit)
-    # A solver may have set another answer than the last message.
+    # A solver may have set an answer that differs from the last message.
     is_set = bool((sample.output or {}).get("choices"))
     differs = is_set and answer != last_text(items, "assistant")
     if differs:  # scorers read the last message
         items = [*items, *answer_items]
-    trace = trace_of(
+    trace = make_trace(
         items,
         output=answer if differs else None,
         trace_id=sample.uuid,
@@ -237,7 +237,9 @@ def _find_answer(sample: _LogSample) -> str:
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         return ""
     message = _attach(choices[0].get("message"), sample)
-    return last_text(items_of([message]), "assistant") if isinstance(message, Mapping) else ""
+    return (
+        last_text(convert_messages([message]), "assistant") if isinstance(message, Mapping) else ""
+    )
 
 
 def _find_error(sample: _LogSample, items: list[Item], answer: str, limit: Any) -> str | None:
@@ -252,7 +254,7 @@ def _find_error(sample: _LogSample, items: list[Item], answer: str, limit: Any) 
 
 
 def _has_reply(items: list[Item]) -> bool:
-    """Whether a message or a call of the model follows the last user message."""
+    """Whether a model message or a tool call follows the last user message."""
     for item in reversed(items):
         if item.get("role") == "user":
             return False
@@ -290,7 +292,7 @@ def _attach(value: Any, sample: _LogSample) -> Any:
 
 
 class InspectAi(SourceSpec):
-    """The samples of logs of Inspect AI."""
+    """The samples in Inspect AI logs."""
 
     type: Literal["inspect_ai"]
     path: Location | None = None
@@ -315,14 +317,14 @@ class InspectAi(SourceSpec):
         return self
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """Return a reader of the logs, which are opened for the first row."""
+        """Return a reader that opens the logs when the first row is read."""
         del surroundings
         is_folder = self.directory_path is not None or (self.path and self.path.path.is_dir())
         rows: Reader = _LogFolder(self._path) if is_folder else _open_log(self._path)
         return rows if self.limit is None else FirstRows(rows, self.limit)
 
     def label(self) -> str:
-        """Name the path."""
+        """Return the path, for messages."""
         return str(self._path)
 
     @property
@@ -332,7 +334,7 @@ class InspectAi(SourceSpec):
 
 
 def read_samples(path: Path) -> Iterator[LoggedSample]:
-    """Yield the samples in the order of the dataset, the epochs of a sample one after another."""
+    """Yield the samples in dataset order, with the epochs of a sample together."""
     return _read_eval(path) if path.suffix.lower() == ".eval" else _read_json(path)
 
 
@@ -340,7 +342,7 @@ def _read_eval(path: Path) -> Iterator[LoggedSample]:
     with _open_archive(path) as archive:
         header = _read_header(path, archive)
         order = _order_ids(header)
-        # A sample that was written twice is named twice, and read as it was written last.
+        # If a sample was written twice, its name occurs twice; the last version is read.
         files = fnmatch.filter(archive.namelist(), "samples/*.json")
         names = {name: _place(name, order) for name in files}
         if not names:
@@ -375,7 +377,7 @@ def _open_archive(path: Path) -> "zipfile.ZipFile":
 
 
 def _read_header(path: Path, archive: "zipfile.ZipFile") -> _LogHeader:
-    """Return the header; for an unfinished run, what was written at its start."""
+    """Return the header; for an unfinished run, the header written at its start."""
     names = set(archive.namelist())
     for name in ("header.json", "_journal/start.json"):
         if name in names:
@@ -410,7 +412,7 @@ def _place(name: str, order: dict[str, int]) -> tuple[int, int, str]:
 
 
 def _decode(raw: bytes, kind: type[T], where: str) -> T:
-    """Decode JSON; NaN and the infinities, which Inspect writes, become null."""
+    """Decode JSON; NaN and infinities, which Inspect writes, become null."""
     try:
         try:
             return msgspec.json.decode(raw, type=kind)

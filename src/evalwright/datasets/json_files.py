@@ -1,8 +1,7 @@
-"""JSON Lines: one object per line. A `.json` file: one list of objects, read whole.
+"""Read JSON Lines files (one object per line) and `.json` files (one list of objects).
 
-A blank line is skipped. A key that an object has twice is a mistake. A bad line makes the whole
-file bad: rows come out up to the first bad line, and at the end of the file one error names all of
-them.
+Blank lines are skipped. A duplicate key in an object is an error. If a line is bad, rows are
+yielded up to that line, and after the whole file has been read, one error lists all bad lines.
 
 `to_json` converts values of other libraries to JSON.
 """
@@ -34,12 +33,12 @@ _TYPE_NAMES = {
 
 
 def read_json_list(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of the list in a `.json` file."""
+    """Yield the objects in the list of a `.json` file."""
     content = read_whole(path, limit=MOST_BYTES)
     if isinstance(content, BadLine):
         raise BadDataset(
             f"{show_path(path)}: more than {MOST_BYTES >> 20} MiB, or not text",
-            hint="use a .jsonl file for a large table: it is read line by line",
+            hint="use a .jsonl file for a large dataset: it is read line by line",
         )
     try:
         rows = msgspec.json.decode(content, type=list[dict[str, Any]])
@@ -56,9 +55,9 @@ def read_json_list(path: str) -> Iterator[dict[str, Any]]:
 def read_objects(
     path: str, convert: Callable[[dict[str, Any]], dict[str, Any]] | None = None, *, hint: str = ""
 ) -> Iterator[dict[str, Any]]:
-    """Yield the object of each line, up to the first bad line; at the end, raise for all of them.
+    """Yield the object in each line, up to the first bad line; at the end, raise for all bad lines.
 
-    `convert` may return another row; a line for which it raises ValueError is bad too.
+    `convert` may return a different row. If it raises ValueError, the line is bad.
     """
     decode = msgspec.json.Decoder(dict[str, Any]).decode
     faults = UnreadableLines(path)
@@ -68,7 +67,7 @@ def read_objects(
             continue
         try:
             row = decode(line)
-        except (ValueError, RecursionError):  # white space too
+        except (ValueError, RecursionError):  # includes whitespace
             faults.add(explain_line(number, line))
             continue
         if key := find_repeated_key(row, line):
@@ -90,13 +89,13 @@ _REPEATED_HINT = "keep one of the two"
 
 
 def _explain_repeated_key(key: str) -> str:
-    return f"the key `{key[:60]}` is given twice"
+    return f"duplicate key `{key[:60]}`"
 
 
 def find_repeated_key(value: Any, text: bytes) -> str:
-    """Return a key that an object in this JSON has twice; empty if there is none.
+    """Return a duplicate key of any object in this JSON; empty if there is none.
 
-    The text has at least the colons of its value. As many as these mean that no key was dropped.
+    The text has at least one colon per key in the value. If it has no more, no key was dropped.
     """
     try:
         if text.count(b":") == _encode(value).count(b":") and b"\\u003" not in text:
@@ -115,7 +114,7 @@ def find_repeated_key(value: Any, text: bytes) -> str:
 
 
 def explain_line(number: int, line: bytes) -> UnreadableLine | None:
-    """Return why a line is not a row; None for a blank line."""
+    """Explain why a line is not a row; None for a blank line."""
     fault = explain_bytes(number, line)
     if fault or not line.strip():
         return fault
@@ -134,41 +133,39 @@ def _explain_text(number: int, text: str) -> UnreadableLine:
         return UnreadableLine(number, place, detail, "write null, or omit the key")
     except RecursionError:
         return UnreadableLine(number, None, "nested too deeply")
-    except ValueError:  # a number of more than 4,300 digits
-        return UnreadableLine(number, None, "a number with too many digits")
+    except ValueError:  # a number with more than 4,300 digits
+        return UnreadableLine(number, None, "number with too many digits")
     if not isinstance(value, dict):
         detail = f"expected an object, got {describe_type(value)}"
         return UnreadableLine(number, None, detail, 'write a row as {"column": value, …}')
-    return UnreadableLine(
-        number, None, "a string with a lone surrogate, or a number that is too large"
-    )
+    return UnreadableLine(number, None, "lone surrogate in a string, or number too large")
 
 
 class _NotANumber(ValueError):
-    """`NaN` or `Infinity`, which are not JSON."""
+    """Raised for `NaN` and `Infinity`, which are not JSON."""
 
 
 def refuse_constant(constant: str) -> NoReturn:
-    """Raise ValueError for `NaN` and `Infinity`, for `json.loads`."""
+    """Raise ValueError for `NaN` and `Infinity`: a callback for `json.loads`."""
     raise _NotANumber(constant)
 
 
 def _hint(text: str) -> str:
     start = text.lstrip()
     if start in {"[", "{"}:
-        return "write one row per line; a file with one list is named .json"
+        return "write one row per line; a file with one list must be named .json"
     if start.startswith("{'"):
         return "JSON needs double quotes"
     return ""
 
 
 def describe_type(value: Any) -> str:
-    """Return the type of a JSON value, in words."""
+    """Return the name of a JSON value's type, for messages."""
     return _TYPE_NAMES.get(type(value), "a number")
 
 
 def to_json_row(row: Any) -> dict[str, Any]:
-    """Return a row with JSON values; ValueError names a column that is not JSON."""
+    """Convert a row to JSON values; ValueError names the column that cannot be converted."""
     values = {}
     for name, value in row.items():
         try:
@@ -179,11 +176,11 @@ def to_json_row(row: Any) -> dict[str, Any]:
 
 
 def to_json(value: Any) -> Any:
-    """Return lists, dicts, texts, numbers, booleans and None; ValueError for the rest."""
+    """Convert to lists, dicts, strings, numbers, booleans and None; ValueError if impossible."""
     kind = type(value)
     if kind in _JSON_TYPES:
         return value
-    if isinstance(value, str):  # a text that knows its place in a document
+    if isinstance(value, str):  # a string subclass with a position in a document
         return str(value)
     if isinstance(value, dict):
         return {str(key): to_json(item) for key, item in value.items()}
@@ -205,6 +202,6 @@ def _convert_other(value: Any) -> Any:
             return value.decode()
         except UnicodeDecodeError:
             raise ValueError(f"expected text, got {len(value)} bytes that are not text") from None
-    if callable(listed := getattr(value, "tolist", None)):  # numpy's arrays and numbers
+    if callable(listed := getattr(value, "tolist", None)):  # NumPy arrays and numbers
         return to_json(listed())
     raise ValueError(f"expected JSON, got a `{type(value).__name__}`")

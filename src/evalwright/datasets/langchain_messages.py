@@ -1,4 +1,4 @@
-"""Messages as LangChain writes them, and inputs and outputs of any shape, as items of a trace.
+"""Convert LangChain messages, and inputs and outputs of any form, to items of a trace.
 
     {"type": "human", "content": "…"}                                        LangGraph
     {"type": "human", "data": {"content": "…"}}                              older
@@ -6,15 +6,15 @@
     {"role": "user", "content": "…"}                                         OpenAI
     ["human", "…"]
 
-Inputs that are no messages are a text: the one value, or that of a usual key (`input`, `question`
-…); anything else is JSON.
+Inputs without messages become text: the only value, or the value of a common key (`input`,
+`question` …). Anything else becomes JSON.
 """
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
-from evalwright.datasets.recorded import Item, items_of
+from evalwright.datasets.recorded import Item, convert_messages
 
 _ROLES = {
     **dict.fromkeys(("human", "user"), "user"),
@@ -26,9 +26,9 @@ _OUTPUT_KEYS = ("output", "answer", "result", "response", "text", "content", "co
 
 
 def read_conversation(inputs: Any, outputs: Any) -> list[Item]:
-    """Return the items of a run; ValueError names a message that is none.
+    """Return the items of a run; ValueError names an invalid message.
 
-    A graph returns all of its messages: those of the inputs are then not repeated.
+    If the outputs repeat the messages of the inputs, as LangGraph's do, these are not added twice.
     """
     asked = _find_messages(inputs)
     if asked is None:
@@ -39,15 +39,15 @@ def read_conversation(inputs: Any, outputs: Any) -> list[Item]:
         text = _find_text(outputs, _OUTPUT_KEYS)
         answered = [{"role": "assistant", "content": text}] if text else []
     if _begins_with(answered, asked):
-        return items_of(answered)
-    return items_of([*asked, *answered])
+        return convert_messages(answered)
+    return convert_messages([*asked, *answered])
 
 
 def _find_messages(value: Any) -> list[dict[str, Any]] | None:
     """Return the messages in inputs or outputs; None if there are none."""
     if isinstance(value, list):
         while len(value) == 1 and isinstance(value[0], list) and not _is_pair(value[0]):
-            value = value[0]  # of a batch of one
+            value = value[0]  # a batch with one entry
         is_chat = bool(value) and all(_is_message(message) for message in value)
         return [_read_message(message) for message in value] if is_chat else None
     if not isinstance(value, Mapping):
@@ -82,7 +82,7 @@ def _read_generations(generations: list[Any]) -> list[dict[str, Any]] | None:
 def _is_pair(value: Any) -> bool:
     return (
         isinstance(value, list)
-        and len(value) == 2  # noqa: PLR2004 - a role and a text
+        and len(value) == 2  # noqa: PLR2004 - role and text
         and isinstance(value[0], str)
         and value[0] in _ROLES
     )
@@ -110,7 +110,7 @@ def _read_message(message: Any) -> dict[str, Any]:
     extra = extra if isinstance(extra, Mapping) else {}
     calls = fields.get("tool_calls") or extra.get("tool_calls") or []
     content = fields.get("content")
-    if calls and isinstance(content, list):  # the same calls again, as Anthropic's parts
+    if calls and isinstance(content, list):  # Anthropic's parts repeat the same calls
         content = [
             part
             for part in content

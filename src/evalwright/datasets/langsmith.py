@@ -20,7 +20,7 @@ oldest, or dataset examples:
     model        the model that answered; null if the run does not name it
     metadata     the metadata of the run or example
     tags         the run's tags
-    created_at   when the run began or the example was created
+    created_at   when the run started or the example was created
     inputs       the recorded inputs
     outputs      the recorded outputs
     feedback     the run's feedback statistics: {"helpful": {"n": 2, "avg": 0.5}}
@@ -59,7 +59,7 @@ ADDRESS = "https://api.smith.langchain.com"
 _HINT = "set `api_key` and `api_url`, or LANGSMITH_API_KEY and LANGSMITH_ENDPOINT"
 _PAGE = 100
 _VERSION = 1
-"""Increases when the same runs become other rows."""
+"""Increase it when the same runs are converted to different rows."""
 _SELECTED = (
     *("id", "name", "run_type", "inputs", "outputs", "error", "extra", "tags", "start_time"),
     *("end_time", "total_tokens", "trace_id", "feedback_stats", "status"),
@@ -67,7 +67,7 @@ _SELECTED = (
 
 
 class LangSmith(SourceSpec):
-    """The traces or the examples of a LangSmith account."""
+    """Traces or examples from a LangSmith account."""
 
     type: Literal["langsmith"]
     project: str | None = None
@@ -96,17 +96,19 @@ class LangSmith(SourceSpec):
         return None if value is None else check_address(value, field="api_url")
 
     @model_validator(mode="after")
-    def _check_one(self) -> Self:
+    def _check_project_or_dataset(self) -> Self:
         if (self.project is None) == (self.dataset is None):
             got = "neither" if self.project is None else "both"
             raise ValueError(f"expected `project` or `dataset`, got {got}")
         for name in ("tags", "filter"):
             if self.dataset is not None and getattr(self, name) is not None:
-                raise ValueError(f"`{name}` selects runs of a `project`; examples have none")
+                raise ValueError(
+                    f"`{name}` selects runs of a `project` and cannot be used with a `dataset`"
+                )
         return self
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """Return a reader of the rows, which are fetched with the first row."""
+        """Return a reader that fetches the rows when the first row is read."""
         query = self.model_dump(mode="json", exclude={"api_key", "filters", "missing"})
         return store_rows(
             self.type,
@@ -117,7 +119,7 @@ class LangSmith(SourceSpec):
         )
 
     def label(self) -> str:
-        """Name the project or the dataset."""
+        """Return the name of the project or dataset, for messages."""
         return f"langsmith: {self.project or self.dataset}"
 
     @property
@@ -125,7 +127,7 @@ class LangSmith(SourceSpec):
         address = (
             self.api_url or read_variable("LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT") or ADDRESS
         )
-        # A host alone has the API below it; a self-hosted one is named with its path.
+        # For a host without a path, add the path of the API. Self-hosted addresses include it.
         return (
             address.rstrip("/")
             if urlsplit(address).path.strip("/")

@@ -19,7 +19,7 @@ defaults to `http://localhost:6006`. The optional API key is taken from `api_key
     model        the model that answered; null if no span names it
     metadata     the root span's `metadata`, with `session_id` and `user_id` if it has them
     tags         the tags of the spans
-    created_at   when the trace began
+    created_at   when the trace started
     spans        the names and kinds of the spans, sorted by start time: [{"name": …,
                  "kind": "LLM"}]
 
@@ -42,7 +42,7 @@ from msgspec import Struct
 from pydantic import Field, field_validator
 
 from evalwright.datasets.reading import Reader
-from evalwright.datasets.recorded import Item, items_of, make_row
+from evalwright.datasets.recorded import Item, convert_messages, make_row
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.datasets.times import Instant, parse_time
 from evalwright.datasets.web_api import (
@@ -61,7 +61,7 @@ MOST_SPANS = 200_000
 _HINT = "set `base_url` and `api_key`, or PHOENIX_BASE_URL and PHOENIX_API_KEY"
 _PAGE = 1000
 _VERSION = 1
-"""Increases when the same spans become other rows."""
+"""Increase it when the same spans are converted to different rows."""
 _NUMBERED = re.compile(r"(\d+)(?:\.(.*))?", re.DOTALL)
 
 
@@ -71,7 +71,7 @@ class _SpanContext(Struct, frozen=True):
 
 
 class _PhoenixSpan(Struct, frozen=True):
-    """The used fields of a span."""
+    """The fields that are read from a span."""
 
     context: _SpanContext
     name: str = ""
@@ -89,7 +89,7 @@ class _PhoenixSpan(Struct, frozen=True):
 
 
 class Phoenix(SourceSpec):
-    """The traces of a Phoenix server."""
+    """Traces from a Phoenix server."""
 
     type: Literal["phoenix"]
     project: str = Field(min_length=1)
@@ -101,7 +101,7 @@ class Phoenix(SourceSpec):
     trace_id: str | tuple[str, ...] | None = None
     """Id or ids of the traces to read."""
     session_id: str | tuple[str, ...] | None = None
-    """Id or ids of the sessions whose traces are read."""
+    """Id or ids of the sessions to read traces from."""
     tags: tuple[str, ...] | None = None
     """Tags that a trace must have."""
     metadata: dict[str, str] | None = None
@@ -119,7 +119,7 @@ class Phoenix(SourceSpec):
         return None if value is None else check_address(value, field="base_url")
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """Return a reader of the rows, which are fetched with the first row."""
+        """Return a reader that fetches the rows when the first row is read."""
         query = self.model_dump(mode="json", exclude={"api_key", "filters", "missing"})
         return store_rows(
             self.type,
@@ -130,7 +130,7 @@ class Phoenix(SourceSpec):
         )
 
     def label(self) -> str:
-        """Name the project."""
+        """Return the name of the project, for messages."""
         return f"phoenix: {self.project}"
 
     @property
@@ -155,7 +155,7 @@ class Phoenix(SourceSpec):
                         return
 
     def _store_spans(self, api: JsonApi, file: IO[bytes]) -> dict[str, "_TracePlaces"]:
-        """Write all spans to a file, and return where those of each trace are."""
+        """Write all spans to a file; return the positions of each trace's spans."""
         path = f"/v1/projects/{quote_part(self.project)}/spans"
         wanted = _to_set(self.trace_id)
         query: dict[str, Any] = {"limit": _PAGE}
@@ -181,7 +181,7 @@ class Phoenix(SourceSpec):
                     hint="select fewer with `from_time`, `to_time` or `trace_id`",
                 )
             span = self._read_span(value)
-            if wanted and span.context.trace_id not in wanted:  # an older server ignores it
+            if wanted and span.context.trace_id not in wanted:  # older servers ignore the filter
                 continue
             start = file.tell()
             file.write(encode(span))
@@ -198,7 +198,7 @@ class Phoenix(SourceSpec):
         return msgspec.structs.replace(span, attributes=dict(_flatten(span.attributes)))
 
     def _make_row(self, id_: str, spans: list[_PhoenixSpan]) -> dict[str, Any] | None:
-        """Return the row of a trace; None if it is not selected."""
+        """Return the row of a trace; None if the trace is not selected."""
         spans.sort(key=lambda span: (span.start_time, span.context.span_id))
         root = _find_root(spans)
         tags = sorted({tag for span in spans for tag in _list_tags(span)})
@@ -239,7 +239,7 @@ class Phoenix(SourceSpec):
 
 
 class _TracePlaces:
-    """Where the spans of a trace are in the file, and when it began."""
+    """Positions of a trace's spans in the file, and the start time of the trace."""
 
     __slots__ = ("places", "start")
 
@@ -259,7 +259,7 @@ def _load_spans(file: IO[bytes], places: Iterable[tuple[int, int]]) -> list[_Pho
 
 
 def _flatten(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield attributes with dotted names, however they are nested; a list of scalars is a value."""
+    """Flatten nested attributes to dotted names; a list of scalars is one value."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _flatten(inner, f"{prefix}.{name}" if prefix else str(name))
@@ -283,12 +283,12 @@ def _read_items(spans: Sequence[_PhoenixSpan], root: _PhoenixSpan) -> list[Item]
         nearest = min(depths[span.context.span_id] for span in calls)
         last = [span for span in calls if depths[span.context.span_id] == nearest][-1]
         asked = _read_messages(last, "llm.input_messages")
-        return items_of([*asked, *_read_messages(last, "llm.output_messages")])
-    items = items_of(_text_message("user", root.take("input.value")))
+        return convert_messages([*asked, *_read_messages(last, "llm.output_messages")])
+    items = convert_messages(_text_message("user", root.take("input.value")))
     for span in spans:
         if span.span_kind.upper() == "TOOL":
             items += _read_tool(span)
-    return [*items, *items_of(_text_message("assistant", root.take("output.value")))]
+    return [*items, *convert_messages(_text_message("assistant", root.take("output.value")))]
 
 
 def _measure_depths(spans: Iterable[_PhoenixSpan]) -> dict[str, int]:
@@ -304,7 +304,7 @@ def _measure_depths(spans: Iterable[_PhoenixSpan]) -> dict[str, int]:
 
 
 def _read_messages(span: _PhoenixSpan, prefix: str) -> list[dict[str, Any]]:
-    """Return the messages below a name: `llm.input_messages.0.message.role` and so on."""
+    """Return the messages under a prefix: `llm.input_messages.0.message.role` and so on."""
     return [_read_message(fields) for fields in _list_by_number(span.attributes, prefix)]
 
 
@@ -340,7 +340,7 @@ _ROLES = {"human": "user", "ai": "assistant", "model": "assistant"}
 
 
 def _list_by_number(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
-    """Return what is below `PREFIX.0`, `PREFIX.1` and so on."""
+    """Return the attributes under `PREFIX.0`, `PREFIX.1` and so on."""
     listed: dict[int, dict[str, Any]] = {}
     for name, value in attributes.items():
         if name.startswith(f"{prefix}.") and (
@@ -358,7 +358,7 @@ def _read_tool(span: _PhoenixSpan) -> list[Item]:
     result["content"] = _to_text(span.take("output.value"))
     if span.status_code.upper() == "ERROR":
         result["error"] = span.status_message or "the tool failed"
-    return items_of([{"role": "assistant", "content": None, "tool_calls": [call]}, result])
+    return convert_messages([{"role": "assistant", "content": None, "tool_calls": [call]}, result])
 
 
 def _text_message(role: str, value: Any) -> list[dict[str, Any]]:
@@ -377,7 +377,7 @@ def _list_tags(span: _PhoenixSpan) -> list[str]:
 
 
 def _read_metadata(root: _PhoenixSpan) -> dict[str, Any]:
-    """Return the metadata of a span: an object, or JSON of one."""
+    """Return the metadata of a span, which may be an object or JSON."""
     written = root.take("metadata")
     if isinstance(written, str):
         try:

@@ -1,8 +1,8 @@
-"""Read files of rows in any format, with a digest of their bytes.
+"""Read dataset files of any supported format, with a digest of their bytes.
 
-The extension sets the format: `.csv`, `.jsonl`, `.json`, `.parquet`, the first three also
-compressed (`.gz`, `.zst`). A file that changes between two readings is an error: half of a run
-would use other rows than the other half.
+The extension determines the format: `.csv`, `.jsonl`, `.json` or `.parquet`. The first three may be
+compressed (`.gz`, `.zst`). If a file changes between two readings, an error is raised, because a
+run must not mix two versions of a dataset.
 """
 
 import os
@@ -27,34 +27,34 @@ from evalwright.nearest import nearest, suggest
 
 _COMPRESSED = (".gz", ".zst")
 _LOOK_S = 0.02
-"""Seconds between two checks of a large file; checking every row would add an eighth."""
+"""Seconds between two checks of a large file. Checking before every row would cost 12 %."""
 _SMALL_BYTES = 1_000_000
 """Up to this size, a file is checked for changes before every row."""
 _SIZE = 2
 _AT_A_TIME = 1000
 _ROW_BYTES = 16
-"""The least that a row counts: a few bytes can stand for a thousand million equal rows."""
+"""Minimum size counted per row, because a few bytes can represent a billion equal rows."""
 _READABLE = "a .csv, .jsonl, .json or .parquet file"
 _FOLDER_HINT = "for the files in a directory, use `source: {type: folder, directory_path: …}`"
 
 
 class Reader(Protocol):
-    """Anything that yields rows repeatedly, and has a digest of them."""
+    """Yields rows, any number of times, and has a digest of them."""
 
     @property
     def digest(self) -> str:
-        """Changes when the rows do."""
+        """Hash that changes when the rows change."""
 
     @property
     def header(self) -> tuple[str, ...] | None:
-        """The columns, if known before reading the rows."""
+        """The columns, if they are known before the rows are read."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield the rows in order; each call starts again."""
+        """Yield the rows in order; each call starts from the first row."""
 
 
 class LazyRows:
-    """The rows that a function yields. Without `digest`, the rows are read once for it."""
+    """The rows that a function yields. Without `digest`, all rows are read to compute it."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class LazyRows:
 
     @cached_property
     def digest(self) -> str:
-        """Changes when the rows do."""
+        """Hash that changes when the rows change."""
         return self._digest or digest_of(self.rows())
 
 
@@ -79,26 +79,27 @@ class FirstRows:
 
     @cached_property
     def digest(self) -> str:
-        """Of these rows alone: what comes after them may change, and is not read."""
+        """Hash of these rows only. Later rows are not read and may change."""
         return digest_of(self.rows())
 
     @property
     def header(self) -> tuple[str, ...] | None:
-        """The columns of the reader."""
+        """The columns of the underlying reader."""
         return self._reader.header
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield at most `limit` rows; no more of them are read."""
+        """Yield at most `limit` rows; further rows are not read."""
         return islice(self._reader.rows(), self._limit)
 
 
 class ParquetFile:
-    """The rows of a `.parquet` file, through pyarrow: the extra `parquet`.
+    """The rows of a `.parquet` file, read with pyarrow (extra `parquet`).
 
-    What a row group says of its size, and the size of the rows that come out, have the limit of
+    Both the declared size of a row group and the size of the decoded rows are limited, as for
     compressed files.
 
-    Nulls stay null. Dates and times become ISO 8601 texts, decimals numbers, bytes their text.
+    Nulls stay null. Dates and times become ISO 8601 strings, decimals become numbers, and bytes
+    become text.
     """
 
     def __init__(self, path: Path) -> None:
@@ -106,7 +107,7 @@ class ParquetFile:
 
     @cached_property
     def header(self) -> tuple[str, ...]:
-        """The columns, in their order."""
+        """The columns, in order."""
         with self._open() as file:
             return tuple(file.schema_arrow.names)
 
@@ -129,14 +130,14 @@ class ParquetFile:
                 raise BadDataset(f"{show_path(self._path)}: row {number}: {reason}") from error
 
     def _check_size(self, metadata: Any, stored: int) -> None:
-        """Raise `Unreadable` if a row group alone would be too large: it is read as a whole."""
+        """Raise `Unreadable` if a row group, which is read as a whole, would be too large."""
         groups = map(metadata.row_group, range(metadata.num_row_groups))
         sizes = [group.total_byte_size for group in groups] + [_ROW_BYTES * metadata.num_rows]
         if any(expands_too_far(size, stored) for size in sizes):
             raise self._expansion_error()
 
     def _expansion_error(self) -> Unreadable:
-        hint = "write it as .jsonl or .csv first: they have no limit"
+        hint = "convert it to .jsonl or .csv, which have no limit"
         return Unreadable(f"{show_path(self._path)}: {EXPANSION}", hint=hint)
 
     def _open(self) -> Any:
@@ -160,7 +161,7 @@ class ParquetFile:
 
 
 def _decoded_size(column: Any) -> int:
-    """Return the size of a column's values; a dictionary has each of them only once."""
+    """Return the decoded size of a column; a dictionary stores each value only once."""
     is_dictionary = hasattr(column, "dictionary_decode")
     return int((column.dictionary_decode() if is_dictionary else column).nbytes)
 
@@ -181,8 +182,8 @@ _FORMATS: dict[str, Callable[[Path], _Format]] = {
 }
 
 
-def format_of(name: str) -> str:
-    """Return the extension that sets the format; ValueError if it is unknown."""
+def find_format(name: str) -> str:
+    """Return the extension that determines the format; ValueError if it is unknown."""
     path = PurePosixPath(name)
     ending = path.suffix.lower()
     if ending in _COMPRESSED:
@@ -199,7 +200,7 @@ def format_of(name: str) -> str:
 
 
 def digest_of(rows: Iterable[dict[str, Any]]) -> str:
-    """Return a digest of the contents of rows."""
+    """Return a digest of the rows' contents."""
     digest = blake2b(digest_size=16)
     encode = msgspec.json.Encoder(order="deterministic").encode
     for row in rows:
@@ -208,7 +209,7 @@ def digest_of(rows: Iterable[dict[str, Any]]) -> str:
 
 
 class FileRows:
-    """The rows of one file. `find` returns its path on demand: it may need a download."""
+    """The rows of one file. `find` returns the path on demand, because it may need a download."""
 
     def __init__(
         self,
@@ -217,7 +218,7 @@ class FileRows:
         *,
         make: Callable[[Path], _Format] | None = None,
     ) -> None:
-        """Take `make`, which reads the file, if its extension does not determine how."""
+        """`make` reads the file if the extension does not determine the format."""
         self._find = find
         self._ending = ending
         self._make = make or _FORMATS[ending]
@@ -229,7 +230,7 @@ class FileRows:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of its bytes and of the way they are read."""
+        """Hash of the file's bytes and of the format in which they are read."""
         self._refuse_changes()
         try:
             with self.path.open("rb") as file:
@@ -245,17 +246,17 @@ class FileRows:
         return self._format.header
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield the rows of the file as it was the first time."""
+        """Yield the rows; raise if the file has changed since it was first read."""
         self._refuse_changes()
         try:
             seen = monotonic()
             interval_s = _LOOK_S if self._identity[_SIZE] > _SMALL_BYTES else 0.0
             for row in self._format.rows():
-                if (now := monotonic()) - seen > interval_s:  # before anybody uses the row
+                if (now := monotonic()) - seen > interval_s:  # before the row is used
                     self._refuse_changes()
                     seen = now
                 yield row
-        except (ValueError, LookupError):  # of a table that is not the one of the first reading
+        except (ValueError, LookupError):  # caused by a table that differs from the first reading
             self._refuse_changes()
             raise
         self._refuse_changes()
@@ -275,9 +276,9 @@ class FileRows:
 def identify_file(
     path: str | Path, *, folder_hint: str = _FOLDER_HINT, what: str = "rows"
 ) -> tuple[int, ...]:
-    """Return device, inode, size and time of a file; `Unreadable` if it is not a file."""
+    """Return device, inode, size and modification time; `Unreadable` if it is not a file."""
     try:
-        status = os.stat(path)  # noqa: PTH116 - faster, and takes any text
+        status = os.stat(path)  # noqa: PTH116 - faster, and accepts any string
     except (OSError, ValueError) as error:
         missing = isinstance(error, FileNotFoundError)
         why = "no such file" if missing else str(getattr(error, "strerror", None) or error).lower()
@@ -285,16 +286,18 @@ def identify_file(
     if S_ISDIR(status.st_mode):
         raise Unreadable(f"{show_path(path)}: a directory, not a file", hint=folder_hint)
     if not S_ISREG(status.st_mode):
-        raise Unreadable(f"{show_path(path)}: {what} are read more than once: expected a file")
+        raise Unreadable(
+            f"{show_path(path)}: {what} are read more than once, so a regular file is needed"
+        )
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)  # size: `_SIZE`
 
 
 def refuse_changes(path: str | Path, identity: tuple[int, ...]) -> None:
-    """Raise `BadDataset` if a file is not the one that had this identity."""
+    """Raise `BadDataset` if the file's identity has changed."""
     if identify_file(path) != identity:
         raise BadDataset(
             f"{show_path(path)}: the file changed while it was in use",
-            hint="run again: its content has changed since it was checked",
+            hint="run the command again: the file has changed since it was checked",
         )
 
 
@@ -308,7 +311,7 @@ def _suggest_neighbour(path: str | Path) -> str:
 
 @contextmanager
 def open_atomically(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that gets its name only when it is complete."""
+    """Open a temporary file that is renamed to `path` when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".part", delete=False) as file:
         try:
@@ -317,4 +320,4 @@ def open_atomically(path: Path) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
             Path(file.name).replace(path)
         finally:
-            Path(file.name).unlink(missing_ok=True)  # unless it has its name by now
+            Path(file.name).unlink(missing_ok=True)  # unless it has been renamed

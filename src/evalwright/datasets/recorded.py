@@ -1,19 +1,19 @@
-"""Conversations that other tools have recorded, as the items of a trace.
+"""Convert conversations recorded by other tools to traces and rows.
 
     sample_id    the id of the conversation
-    input        the last message of the user; empty without one
-    output       the text of the answer: only what follows the last message of the user
+    input        the last user message; empty if there is none
+    output       the text of the answer, starting after the last user message
     trace        the conversation, for `pass_through_solver`; null without an answer
     error        why the answer is missing; otherwise null
-    model        the model that answered; null if it is not known
-    metadata     what else was recorded about the conversation
-    tags         a list of texts
-    created_at   when the conversation began
+    model        the model that answered; null if unknown
+    metadata     other recorded facts about the conversation
+    tags         a list of strings
+    created_at   when the conversation started
 
-Messages may be those of OpenAI's API or of Inspect AI. The texts of one message are joined by
-newlines. What is not text (an image, a sound, a file) is left out, and the message says so:
-`[image left out]`. Reasoning is a separate item before the message, so it is not part of the
-answer. Tool calls and their results are items too.
+Messages may be in the format of OpenAI's API or of Inspect AI. The text parts of a message are
+joined by newlines. Other parts (images, sounds, files) are replaced by a note: `[image left out]`.
+Reasoning is a separate item before the message, so it is not part of the answer. Tool calls and
+their results are also items.
 """
 
 import json
@@ -27,7 +27,7 @@ COLUMNS = (
     *("sample_id", "input", "output", "trace", "error", "model"),
     *("metadata", "tags", "created_at"),
 )
-"""The columns of `make_row`."""
+"""The columns that `make_row` sets."""
 CUT_AT_A_CALL = "ends with a tool call: its result and the answer are missing"
 _ROLES = ("system", "developer", "user", "assistant")
 _TEXTS = {"text", "input_text", "output_text"}
@@ -35,8 +35,8 @@ _REASONING = {"reasoning", "thinking", "redacted_thinking"}
 _LONGEST_SHOWN = 60
 
 
-def items_of(messages: Iterable[Any]) -> list[Item]:
-    """Return the items of messages; ValueError names the first invalid message."""
+def convert_messages(messages: Iterable[Any]) -> list[Item]:
+    """Convert messages to items; ValueError names the first invalid message."""
     items: list[Item] = []
     for number, message in enumerate(messages):
         try:
@@ -47,7 +47,7 @@ def items_of(messages: Iterable[Any]) -> list[Item]:
 
 
 def explain_missing_answer(items: Sequence[Item]) -> str:
-    """Return why the user's last message has no answer; empty if it has one.
+    """Explain why the last user message has no answer; empty if it has one.
 
     A tool result is not an answer; a tool call is.
     """
@@ -62,7 +62,7 @@ def explain_missing_answer(items: Sequence[Item]) -> str:
 
 
 def add_empty_answer(items: Sequence[Item]) -> list[Item]:
-    """Return the items, with an empty message if the answer is only a tool call."""
+    """Return the items, and add an empty message if the answer is only a tool call."""
     first = len(items)
     while first and items[first - 1]["type"] == "function_call":
         first -= 1
@@ -75,7 +75,7 @@ def add_empty_answer(items: Sequence[Item]) -> list[Item]:
 
 
 def last_text(items: Sequence[Item], role: str) -> str:
-    """Return the last message of a role; empty without one."""
+    """Return the text of the last message with this role; empty if there is none."""
     messages = (item for item in reversed(items) if item.get("role") == role)
     return text_of(next(messages, {}).get("content"))
 
@@ -90,14 +90,14 @@ def make_row(
     metadata: Mapping[str, Any],
     **facts: Any,
 ) -> Item:
-    """Return the row of a conversation; `facts` are further metadata of its trace.
+    """Return the row of a conversation; `facts` are additional metadata of the trace.
 
-    A conversation that ends with the call of a tool was cut there.
+    A conversation that ends with a tool call is incomplete.
     """
     if not error and items and items[-1]["type"] == "function_call":
         error = CUT_AT_A_CALL
     error = error or explain_missing_answer(items) or None
-    trace = trace_of(
+    trace = make_trace(
         items, trace_id=sample_id, source_type=source_type, source_uri=source_uri, **facts
     )
     return {
@@ -113,8 +113,8 @@ def make_row(
     }
 
 
-def trace_of(items: Sequence[Item], *, output: str | None = None, **metadata: Any) -> Item:
-    """Return a trace for a column, with an `output` that is not the last message."""
+def make_trace(items: Sequence[Item], *, output: str | None = None, **metadata: Any) -> Item:
+    """Return a trace for a column; `output` sets an answer that is not the last message."""
     known = {name: value for name, value in metadata.items() if value is not None}
     trace: Item = {"items": list(items), "metadata": known}
     if output is not None:
@@ -236,7 +236,7 @@ def _text_part(text: str, role: str) -> Item:
 
 
 def shape_error(what: str, got: Any) -> ValueError:
-    """Return the error for data in another format."""
+    """Return the error for data in a different format."""
     shown = repr(got)
     short = shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
     return ValueError(f"expected {what}, got `{short}`")

@@ -1,7 +1,7 @@
-"""The rows of a dataset: filtered, with ids, at least one.
+"""The rows of a dataset: filtered, identified, and checked to be non-empty.
 
     rows = Rows(reader, name="qa.csv", filters=(…,))
-    rows.check()          # reads all rows once: bad lines, duplicate ids, nothing left
+    rows.check()          # reads all rows once: finds bad lines, duplicate ids, no rows
     for sample_id, row in rows.identify(): ...
 
 Memory: one number per row that has a `sample_id`.
@@ -25,28 +25,28 @@ from evalwright.rules.filters import AnyFilter
 Row = dict[str, Any]
 Missing = Literal["absent", "nan"]
 _VERSION = 1
-"""Increases when the same bytes give other rows: part of every digest."""
+"""Part of every digest. Increase it when the same bytes are read as different rows."""
 _EXISTENCE = ("exists", "not_exists")
 
 
 class CheckedRows:
-    """A dataset that can be checked; `rows` is a subclass's own."""
+    """Base class of datasets that can be checked. Subclasses implement `rows`."""
 
     name: str
-    """Its name in messages."""
+    """Name of the dataset in messages."""
     _find_bearer: Callable[[Row], Row] | None = None
-    """Returns the part of a row that has the id."""
+    """Returns the part of a row that contains the id."""
 
     @abstractmethod
     def rows(self) -> Iterator[Row]:
-        """Yield the rows; each call starts again."""
+        """Yield the rows; each call starts from the first row."""
 
     def identify(self) -> Iterator[tuple[str, Row]]:
-        """Yield each row with its id: its `sample_id`, or its position, from 0."""
+        """Yield each row with its id: the `sample_id`, or the position, from 0."""
         return identify_rows(self.rows, name=self.name, of=self._find_bearer)
 
     def check(self) -> int:
-        """Read all rows once and count them; `BadDataset` says what is wrong."""
+        """Read and count all rows; raise `BadDataset` if any is invalid."""
         return self._count
 
     @cached_property
@@ -55,7 +55,7 @@ class CheckedRows:
 
 
 class Rows(CheckedRows):
-    """A dataset, ready to be read. Each `rows()` starts again."""
+    """A dataset with its filters. Each call of `rows()` starts from the first row."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Rows(CheckedRows):
         return blake2b(msgspec.json.encode(parts), digest_size=16).hexdigest()
 
     def rows(self) -> Iterator[Row]:
-        """Yield the rows that pass all filters; `BadDataset` at the end if there was none."""
+        """Yield the rows that pass all filters; raise `BadDataset` if there are none."""
         rows: Iterable[Row] = self._filter() if self._filters else self._reader.rows()
         if self._missing == "nan":
             rows = self._fill(rows)
@@ -91,7 +91,7 @@ class Rows(CheckedRows):
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Every column of any row, in order of first appearance."""
+        """All columns of all rows, in order of first appearance."""
         if (header := self._reader.header) is not None:
             return header
         columns: dict[str, None] = {}
@@ -101,7 +101,7 @@ class Rows(CheckedRows):
         return tuple(columns)
 
     def _fill(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Set missing values to NaN, as data frames do."""
+        """Set missing values to NaN, as in data frames."""
         blank = dict.fromkeys(self.columns, math.nan)
         width = len(blank)
         for row in rows:
@@ -123,7 +123,7 @@ class Rows(CheckedRows):
     def _failed_filter(self, number: int, row: Row, header: tuple[str, ...] | None) -> int | None:
         bare = row
         if header and len(row) < len(header):
-            # To a comparison an empty cell is an empty text, not a missing column.
+            # In a comparison, an empty cell is an empty string, not a missing column.
             row = {**dict.fromkeys(header, ""), **row}
         place = 0
         try:
@@ -139,7 +139,7 @@ class Rows(CheckedRows):
 
 
 class AlignedRows(CheckedRows):
-    """Datasets joined row by row, under the names of their parameters.
+    """Datasets joined row by row, with one key per dataset parameter.
 
     dataset: {keys: ["<< config.questions >>", "<< config.answers >>"]}
     sample = {"questions": {…}, "answers": {…}}
@@ -149,35 +149,36 @@ class AlignedRows(CheckedRows):
         if not parts:
             raise ValueError("expected at least one dataset, got none")
         self.parts = dict(parts)
-        """Each of them, by its name."""
+        """The datasets, by parameter name."""
         self.name = " + ".join(part.name for part in self.parts.values())
         self._find_bearer = itemgetter(next(iter(self.parts)))
 
     @cached_property
     def digest(self) -> str:
-        """Hash of all of them, and of their names."""
+        """Hash of all datasets and their names."""
         parts = [[name, part.digest] for name, part in self.parts.items()]
         return blake2b(msgspec.json.encode(parts), digest_size=16).hexdigest()
 
     def rows(self) -> Iterator[Row]:
-        """Yield joined rows; `BadDataset` if the datasets differ in length."""
+        """Yield joined rows; raise `BadDataset` if the datasets differ in length."""
         names = list(self.parts)
         for rows in zip_longest(*(part.rows() for part in self.parts.values())):
             if None in rows:
                 parts = self.parts.items()
                 lengths = ", ".join(f"`{name}` has {part.check()}" for name, part in parts)
                 raise BadDataset(
-                    f"datasets that are used together must have the same number of rows: {lengths}",
+                    f"joined datasets must have the same number of rows: {lengths}",
                     hint="row 0 is joined with row 0, row 1 with row 1, and so on",
                 )
             yield dict(zip(names, rows, strict=True))
 
     def together(self, places: Sequence[int], numbers: Sequence[int]) -> dict[str, list[Row]]:
-        """Return the rows of each dataset, for a scorer of all samples.
+        """Return the rows of each dataset, for a scorer that reads all samples.
 
-        Of the rows at `places`, those with these `numbers` are used. If these are all rows of the
-        first dataset, the others are complete, however many rows they have; otherwise each has the
-        rows of the same places, as far as they exist.
+        `places` are the positions of the selected rows, and `numbers` selects some of these. If the
+        result contains all rows of the first dataset, the other datasets are returned in full,
+        whatever their length. Otherwise each dataset has the rows at the same positions, as far as
+        they exist.
         """
         whole = {name: list(part.rows()) for name, part in self.parts.items()}
         wanted = [places[number] for number in numbers]
@@ -193,10 +194,11 @@ class AlignedRows(CheckedRows):
 def identify_rows(
     rows: Callable[[], Iterable[Row]], *, name: str, of: Callable[[Row], Row] | None = None
 ) -> Iterator[tuple[str, Row]]:
-    """Yield each row with its id; `BadDataset` if two have the same, or only some have one.
+    """Yield each row with its id; `BadDataset` if ids are duplicate or missing in some rows.
 
-    Only hashes of the ids are kept. If two are equal, the rows are read again to compare the ids:
-    `rows` starts again each time it is called. `of` returns the part of a row that has the id.
+    Only hashes of the ids are kept. If two hashes are equal, the rows are read again to compare the
+    ids, so each call of `rows` must start from the first row. `of` returns the part of a row that
+    contains the id.
     """
     seen: set[int] = set()
     named = None

@@ -1,17 +1,17 @@
-"""Select rows reproducibly: the first ones, or a random subset with a fixed seed.
+"""Select rows reproducibly: the first rows, or a random subset with a fixed seed.
 
-    head      the first `num_samples`
-    random    those with the smallest numbers of a fixed random series, in their own order
+    head      the first `num_samples` rows
+    random    the rows with the smallest numbers in a fixed random series, in dataset order
 
-The series is Python's `random.Random(seed).random()`, one number per row, whose values Python
-guarantees across versions. So 200 samples of a dataset contain the 100 that were
-chosen before: paid results are reused.
+The series is Python's `random.Random(seed).random()`, one number per row. Python guarantees the
+same values in all versions. A selection of 200 samples therefore contains the selection of 100,
+whose results are reused.
 
-A generator may ask for more rows than its data source has; it then takes them in rounds:
+If a generator needs more rows than its data source has, it draws them in rounds:
 
-    draw_rounds(5, 3)             0 1 2                        the first
+    draw_rounds(5, 3)             0 1 2                        the first rows
     draw_rounds(5, 12)            0 1 2 3 4 0 1 2 3 4 0 1      three rounds
-    draw_rounds(5, 3, seed=7)     three of them, in their own order
+    draw_rounds(5, 3, seed=7)     three of the rows, in dataset order
 """
 
 import heapq
@@ -25,19 +25,19 @@ from typing import Literal, TypeVar
 Subsampling = Literal["head", "random"]
 SEED = 20260512
 MAX_COMBINATIONS = 1_000_000
-"""With more combinations than this, a number must be given."""
+"""If there are more combinations than this, the author must set a number."""
 
 T = TypeVar("T")
 
 
 def choose_places(total: int, num_samples: int | None, how: Subsampling = "head") -> Sequence[int]:
-    """Return the positions of the rows that are used, of `total`, in order."""
+    """Return the positions of the selected rows out of `total`, in order."""
     count = total if num_samples is None else num_samples
     return _draw_places(total, count, None if how == "head" else SEED)
 
 
 def select_items(items: Iterable[T], places: Sequence[int]) -> Iterator[T]:
-    """Yield the items at these positions, in order; stop reading after the last one."""
+    """Yield the items at these positions, in order; stop reading after the last."""
     if isinstance(places, range):
         yield from islice(items, len(places))
         return
@@ -54,7 +54,7 @@ def select_items(items: Iterable[T], places: Sequence[int]) -> Iterator[T]:
 def draw_rounds(
     total: int, count: int | None, seed: int | None = None
 ) -> Iterator[tuple[int, int]]:
-    """Yield the round and the position of each row that is used, in order."""
+    """Yield the round and the position of each selected row, in order."""
     remaining = total if count is None else count
     round_number = 0
     while remaining > 0 and total > 0:
@@ -65,8 +65,8 @@ def draw_rounds(
 
 
 def shuffle_places(total: int, seed: int) -> Sequence[int]:
-    """Return all places in the order of their random numbers: a draw takes the first of them."""
-    series = Random(seed)  # noqa: S311 - to be chosen again, not to be secret
+    """Return all positions, sorted by their random numbers."""
+    series = Random(seed)  # noqa: S311 - must be reproducible, not secret
     numbers = [series.random() for _ in range(total)]
     return array("Q", sorted(range(total), key=numbers.__getitem__))
 
@@ -74,14 +74,14 @@ def shuffle_places(total: int, seed: int) -> Sequence[int]:
 def draw_combinations(
     totals: Sequence[int], count: int | None, seed: int | None = None
 ) -> list[tuple[int, ...]]:
-    """Return the positions of each used combination; the last dataset varies fastest.
+    """Return the row positions of each selected combination; the last dataset varies fastest.
 
     ValueError if more are requested than exist.
     """
     available = prod(totals)
     wanted = available if count is None else count
     if wanted > available:
-        raise ValueError(f"{count:,} combinations are requested, but only {available:,} exist")
+        raise ValueError(f"{count:,} combinations were requested, but only {available:,} exist")
     if wanted > MAX_COMBINATIONS:
         raise ValueError(f"{wanted:,} combinations: set `num_samples` to the number you want")
     numbers: Sequence[int] = range(wanted)
@@ -93,14 +93,14 @@ def draw_combinations(
 def _draw_places(total: int, count: int, seed: int | None) -> Sequence[int]:
     if seed is None or count >= total:
         return range(min(count, total))
-    series = Random(seed)  # noqa: S311 - to be chosen again, not to be secret
+    series = Random(seed)  # noqa: S311 - must be reproducible, not secret
     numbers = ((series.random(), place) for place in range(total))
     return array("Q", sorted(place for _, place in heapq.nsmallest(count, numbers)))
 
 
 def _draw_numbers(total: int, count: int, seed: int) -> list[int]:
     """Draw from `range(total)` without replacement: the first steps of a Fisher-Yates shuffle."""
-    series = Random(seed)  # noqa: S311 - to be chosen again, not to be secret
+    series = Random(seed)  # noqa: S311 - must be reproducible, not secret
     swapped: dict[int, int] = {}
     drawn = []
     for step in range(count):

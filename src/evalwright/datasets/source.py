@@ -1,4 +1,4 @@
-"""The base class of the sources of rows."""
+"""Base class of dataset sources."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,14 +13,14 @@ from evalwright.rules.filters import AnyFilter
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
-    """What a source may use from its project."""
+    """The parts of a project that a source may use."""
 
     cache_dir: Path
-    """The folder for downloads: `.evalwright` of the project."""
+    """Parent folder of downloads: the project's `.evalwright` folder."""
     task_results: Mapping[str, Reader] | Callable[[str], Reader] | None = None
-    """The results of other tasks, by the keys of their specifications."""
+    """Results of other tasks, by task specification key."""
     generated: Mapping[str, Path] = {}
-    """The files of generated rows, by the keys of their datasets."""
+    """Files with generated rows, by dataset key."""
 
 
 class SourceSpec(Component):
@@ -36,7 +36,7 @@ class SourceSpec(Component):
     frame."""
 
     def rows(self, surroundings: Surroundings) -> Rows:
-        """Return the rows, ready to be read; reading them raises errors."""
+        """Return the filtered rows. Errors are raised when the rows are read."""
         return Rows(
             self.reader(surroundings), name=self.label(), filters=self.filters, missing=self.missing
         )
@@ -46,9 +46,9 @@ class SourceSpec(Component):
         raise NotImplementedError
 
     def label(self) -> str:
-        """Return its name in messages."""
+        """Return the name of the source, for messages."""
         raise NotImplementedError
 
 
 AnySource = Annotated[SourceSpec, ComponentUnion("datasets")]
-"""Where the rows of a dataset come from."""
+"""Source of a dataset's rows."""

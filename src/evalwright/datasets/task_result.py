@@ -28,18 +28,18 @@ class TaskResultSource(SourceSpec):
     """Key of the task specification."""
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """Return the result; `UnknownName` if no task has that key."""
+        """Return a reader of the result; `UnknownName` if no task has this key."""
         results = surroundings.task_results
         if callable(results):
             return results(self.key)
         known = dict(results or {})
         if self.key not in known:
             raise UnknownName(
-                f"no task has a result under the key `{self.key}`",
+                f"no task with a result has the key `{self.key}`",
                 hint=suggest(self.key, list(known)),
             )
         return known[self.key]
 
     def label(self) -> str:
-        """Name the key."""
+        """Return a description of the source, for messages."""
         return f"the result of `{self.key}`"

@@ -1,13 +1,13 @@
-"""Documents of plain text, for the perplexity of a model.
+"""Plain-text documents for measuring perplexity.
 
-    corpus.jsonl        one document per line, in its field `text`; also .ndjson, .gz, .zst
-    anything else       one document, all of the file, byte for byte; or one per paragraph or line
+    corpus.jsonl        one document per line, in the field `text`; also .ndjson, .gz, .zst
+    any other file      the whole file, unchanged, is one document; or one per paragraph or line
 
-Promises:  all mistakes in all files at once, with their lines, before a document is used; no more
-           than one document in memory; a file that changes after the check is an error.
-Does not:  accept a document of more than 16 MiB, or read standard input: files are read twice.
+Promises:  reports all errors in all files, with line numbers, before a document is used; keeps at
+most one document in memory; raises an error if a file changes after the check. Does not:  accept
+documents larger than 16 MiB, or read standard input, because files are read twice.
 
-A document of only white space is left out, and counted.
+Documents that contain only whitespace are skipped and counted.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,24 +37,24 @@ _TOO_LONG = "longer than 16 MiB"
 
 
 class Document(NamedTuple):
-    """One text, and where it is."""
+    """A document and its position."""
 
     file: int
-    """Which of the files, from 0."""
+    """Index of the file, from 0."""
     line: int
-    """Line where it begins; 0 for a whole file."""
+    """First line; 0 for a whole file."""
     text: str
 
 
 class DocumentCounts(NamedTuple):
-    """The documents with text, and those without."""
+    """Numbers of documents with text and of skipped documents."""
 
     documents: int
     left_out: int
 
 
 class Texts:
-    """The documents of files, in order."""
+    """The documents in several files, in order."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Texts:
         split: Split | None = None,
         limit: int | None = None,
     ) -> None:
-        """`field` is for .jsonl files, `split` for others; `limit` counts all documents."""
+        """`field` applies to .jsonl files, `split` to other files, `limit` to all documents."""
         self.paths = tuple(dict.fromkeys(paths))
         self._split, self._limit = split, limit
         self._field = "text" if field is None else field
@@ -77,7 +77,7 @@ class Texts:
             raise UsageError("`--field` is for .jsonl files", hint="other files are plain text")
         try:
             _make_row_type(self._field)
-        except ValueError as error:  # a surrogate, too
+        except ValueError as error:  # includes surrogates
             raise UsageError(
                 f"`--field`: {self._field!a} contains a character that is not supported",
                 hint="use a name without quotes, backslashes and unprintable characters",
@@ -89,7 +89,7 @@ class Texts:
             )
 
     def check(self) -> DocumentCounts:
-        """Read all files once; one error names every mistake."""
+        """Read all files once; raise one error that lists all problems."""
         errors: list[EvalwrightError] = []
         documents = left_out = 0
         for number, path in enumerate(self.paths):
@@ -116,14 +116,14 @@ class Texts:
         return DocumentCounts(documents, left_out)
 
     def documents(self) -> Iterator[Document]:
-        """Yield the documents with text, as many as `check` has counted."""
+        """Yield the documents with text that `check` counted."""
         with_text = (document for document in self._read_all() if document.text.strip())
         yield from islice(with_text, self._count)
         for path in self.paths:
             refuse_changes(path, self._identities[path])
 
     def place(self, file: int, line: int) -> str:
-        """Return `corpus.jsonl:3`, as messages and editors write it."""
+        """Return the position as `corpus.jsonl:3`, the form that editors recognize."""
         path = show_path(self.paths[file])
         return f"{path}:{line}" if line else path
 
@@ -132,12 +132,12 @@ class Texts:
             refuse_changes(path, self._identities[path])
             try:
                 yield from self._read(number, path)
-            except EvalwrightError:  # it was good when it was checked
+            except EvalwrightError:  # it was valid when it was checked
                 refuse_changes(path, self._identities[path])
                 raise
 
     def _read(self, number: int, path: str) -> Iterator[Document]:
-        """Yield all documents of a file, including blank ones; at its end, raise for bad lines."""
+        """Yield all documents of a file, including blank ones; at the end, raise for bad lines."""
         faults = UnreadableLines(path)
         if _is_rows(path):
             texts = _read_rows(path, faults, self._field)
@@ -157,11 +157,11 @@ class Texts:
 
 
 LineTexts = Iterator[tuple[int, str | None]]
-"""Line and text; None if it is not a document."""
+"""Line number and text; the text is None if the line is not a document."""
 
 
 def _make_row_type(field: str) -> Any:
-    """Return a type with only this field, so that nothing else of a line is decoded."""
+    """Return a type with only this field, so that other fields are not decoded."""
     return msgspec.defstruct("Row", [("text", str)], rename={"text": field})
 
 
@@ -170,7 +170,7 @@ def _read_rows(path: str, faults: UnreadableLines, field: str) -> LineTexts:
     for number, line in enumerate(read_lines(path), start=1):
         try:
             yield number, decode(line).text
-        except (ValueError, RecursionError):  # a blank line too
+        except (ValueError, RecursionError):  # includes blank lines
             faults.add(_explain_row(number, line, field))
             yield number, None
 

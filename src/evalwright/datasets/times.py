@@ -1,4 +1,4 @@
-"""Times as documents and logs write them."""
+"""Parse times in documents and logs."""
 
 from datetime import UTC, date, datetime
 from typing import Annotated, Any
@@ -7,7 +7,7 @@ from pydantic import BeforeValidator
 
 
 def parse_time(value: Any) -> datetime | None:
-    """Return the time of an ISO 8601 text, in UTC if it has no zone; None if it is none."""
+    """Parse an ISO 8601 time, in UTC if it has no time zone; None if it is not a time."""
     try:
         instant = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
@@ -23,17 +23,17 @@ def _parse_instant(value: Any) -> datetime:
 
 
 Instant = Annotated[datetime, BeforeValidator(_parse_instant)]
-"""A time in a document; without a zone it is UTC."""
+"""A time in a document; UTC if it has no time zone."""
 
 
 def to_seconds(start: Any, end: Any) -> float | None:
-    """Return the time between two ISO 8601 texts; None if one is missing."""
+    """Return the seconds between two ISO 8601 times; None if one is missing."""
     first, last = parse_time(start), parse_time(end)
     return (last - first).total_seconds() if first and last else None
 
 
 def is_between(value: Any, start: datetime | None, end: datetime | None) -> bool:
-    """Tell whether a text is a time from `start` on and before `end`; no bounds hold every time."""
+    """Whether a time is at or after `start` and before `end`; true if both are None."""
     if start is None and end is None:
         return True
     instant = parse_time(value)

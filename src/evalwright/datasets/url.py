@@ -19,14 +19,14 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from pydantic import field_validator
 
-from evalwright.datasets.reading import FileRows, Reader, format_of, open_atomically
+from evalwright.datasets.reading import FileRows, Reader, find_format, open_atomically
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import Unreadable
 from evalwright.lines import refuse_nul
 
 MOST_BYTES = 8 * 1024**3
 SILENCE_S = 30.0
-"""Maximum pause of a server, in seconds."""
+"""Maximum time without data from the server, in seconds."""
 LONGEST_S = 3600.0
 """Time limit of a download, in seconds."""
 _CHUNK = 1 << 18
@@ -35,7 +35,7 @@ _PAGE = (b"<!doctype html", b"<html")
 
 
 class Url(SourceSpec):
-    """The rows of a file that is downloaded once."""
+    """The rows of a file at a URL, which is downloaded once."""
 
     type: Literal["url"]
     url: str
@@ -52,23 +52,23 @@ class Url(SourceSpec):
         refuse_nul(address)
         if parts.username is not None or parts.password is not None:
             raise ValueError("expected a URL without a user name and password")
-        format_of(_file_name(address))
+        find_format(_file_name(address))
         return address
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """Return a reader of the file, which is downloaded for the first row."""
+        """Return a reader that downloads the file when the first row is read."""
         name = _file_name(self.url)
         stored = f"{sha256(self.url.encode()).hexdigest()[:32]}-{name[-80:]}"
         path = surroundings.cache_dir / "downloads" / stored
-        return FileRows(lambda: fetch_file(self.url, path), format_of(name))
+        return FileRows(lambda: fetch_file(self.url, path), find_format(name))
 
     def label(self) -> str:
-        """Name the URL, without parts that may be a key."""
+        """Return the URL without parts that may contain a key, for messages."""
         return show_address(self.url)
 
 
 def show_address(address: str) -> str:
-    """Return a URL for a message, without its user and query: they may contain a key."""
+    """Return a URL for messages, without user and query, which may contain a key."""
     parts = urlsplit(address)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "…" if parts.query else "", ""))
@@ -79,7 +79,7 @@ def _file_name(address: str) -> str:
 
 
 def fetch_file(address: str, path: Path, *, most_bytes: int = MOST_BYTES) -> Path:
-    """Return the path; download the file unless it exists already."""
+    """Return the path; download the file if it does not exist."""
     if path.is_file():
         return path
     name = show_address(address)
@@ -93,13 +93,13 @@ def fetch_file(address: str, path: Path, *, most_bytes: int = MOST_BYTES) -> Pat
         why = getattr(error, "reason", None) or error
         raise Unreadable(
             f"{name}: the download failed: {why}",
-            hint="a local file needs no network: `source: {type: local, …}`",
+            hint="a local file does not need the network: `source: {type: local, …}`",
         ) from error
     return path
 
 
 def _open_address(address: str) -> HTTPResponse:
-    opener = request.OpenerDirector()  # without the handlers of ftp:, file: and data:
+    opener = request.OpenerDirector()  # without handlers for ftp:, file: and data:
     for handler in (
         request.ProxyHandler(),
         request.HTTPHandler(),
@@ -110,17 +110,19 @@ def _open_address(address: str) -> HTTPResponse:
     ):
         opener.add_handler(handler)
     headers = {"User-Agent": "evalwright", "Accept-Encoding": "identity"}
-    address_request = request.Request(quote(address, safe=_IN_ADDRESSES), headers=headers)  # noqa: S310 - the opener has no other schemes
+    address_request = request.Request(quote(address, safe=_IN_ADDRESSES), headers=headers)  # noqa: S310 - the opener supports no other schemes
     response: HTTPResponse | None = opener.open(address_request, timeout=SILENCE_S)
-    if response is None:  # no handler for where a redirect went
-        raise URLError("it redirects to a URL that is neither http nor https")
+    if response is None:  # no handler for the scheme of a redirect
+        raise URLError("redirected to a URL that is neither http nor https")
     return response
 
 
 def _copy(response: HTTPResponse, file: IO[bytes], most_bytes: int, name: str) -> None:
     promised = response.headers.get("Content-Length")
     began, size = monotonic(), 0
-    while chunk := response.read1(_CHUNK):  # what has arrived: slow is not silent
+    while chunk := response.read1(
+        _CHUNK
+    ):  # returns the data that has arrived, so a slow server does not time out
         if not size and chunk.lstrip()[:20].lower().startswith(_PAGE):
             raise Unreadable(f"{name}: expected a data file, got a web page")
         size += len(chunk)

@@ -1,11 +1,10 @@
-"""HTTP APIs that answer in JSON, and files of the rows that were fetched from them.
+"""Fetch rows from HTTP APIs that return JSON, and store them in files.
 
-Promises:  a key is sent only to the address that was given: a redirect is an error. 429, 502, 503
-           and 504 are tried again after the time that the server asks for, and so is a connection
-           that breaks. Everything else is one `Unreadable` that says what the server answered,
-           without the key. A list that is read page by page ends: a cursor that comes twice is
-           an error. Rows are written to a file when all of them are there.
-Does not:  read more than 256 MiB per reply.
+Promises:  a key is sent only to the configured address; a redirect is an error. Status codes 429,
+502, 503 and 504 are retried after the time that the server requests, and so are broken connections.
+All other failures raise `Unreadable` with the server's reply, without the key. Reading pages always
+ends, because a repeated cursor is an error. Rows are stored only when all rows have been fetched.
+Does not:  read replies larger than 256 MiB.
 """
 
 import json
@@ -36,7 +35,7 @@ from evalwright.secrets import Redactor, Secret
 from evalwright.vocabulary import MAX_LINE_BYTES
 
 SILENCE_S = 60.0
-"""How long a server may send nothing."""
+"""Maximum time without data from the server, in seconds."""
 MOST_BYTES = 256 * 1024 * 1024
 _ATTEMPTS = 5
 _PAUSE_S = 1.0
@@ -51,10 +50,10 @@ ApiKey = Annotated[Hidden, AfterValidator(lambda key: Secret(key.reveal().strip(
 
 
 class JsonApi:
-    """A service behind an address."""
+    """A JSON API at an address."""
 
     def __init__(self, address: str, *, headers: Mapping[str, str], key: str, hint: str) -> None:
-        """Take `hint`, which says where a key and an address come from."""
+        """`hint` tells users how to set the key and the address."""
         try:
             self._address = check_address(address, field="address")
         except ValueError as error:
@@ -73,12 +72,12 @@ class JsonApi:
         self._hint = hint
 
     def get(self, path: str, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Return the JSON of a GET; a list among the parameters is sent as several."""
+        """Send a GET request and return the JSON; list parameters are repeated."""
         query = urlencode(parameters or {}, doseq=True)
         return self._fetch(f"{path}?{query}" if query else path, None)
 
     def post(self, path: str, body: Any) -> Any:
-        """Return the JSON of a POST of JSON."""
+        """Send a POST request with a JSON body and return the JSON."""
         return self._fetch(path, msgspec.json.encode(body))
 
     def _fetch(self, path: str, body: bytes | None) -> Any:
@@ -90,7 +89,7 @@ class JsonApi:
                 return self._parse(self._exchange(address, body), name)
             except HTTPError as error:
                 with error:
-                    pause_s = _pause_of(error, attempt)
+                    pause_s = _get_pause(error, attempt)
                     if is_last or error.code not in _TRANSIENT or pause_s > _LONGEST_PAUSE_S:
                         raise self._refusal(name, error, pause_s) from error
             except _BROKEN as error:
@@ -103,7 +102,7 @@ class JsonApi:
         return None
 
     def _exchange(self, address: str, body: bytes | None) -> bytes:
-        opener = request.OpenerDirector()  # without redirects: they would take the key along
+        opener = request.OpenerDirector()  # without redirects, which would forward the key
         for handler in (
             request.ProxyHandler(),
             request.HTTPHandler(),
@@ -113,7 +112,7 @@ class JsonApi:
         ):
             opener.add_handler(handler)
         headers = {**self._headers, **({"Content-Type": "application/json"} if body else {})}
-        asked = request.Request(address, data=body, headers=headers)  # noqa: S310 - the opener has no other schemes
+        asked = request.Request(address, data=body, headers=headers)  # noqa: S310 - the opener supports no other schemes
         response: HTTPResponse
         with opener.open(asked, timeout=SILENCE_S) as response:
             content = response.read(MOST_BYTES + 1)
@@ -128,7 +127,7 @@ class JsonApi:
         try:
             try:
                 return msgspec.json.decode(content)
-            except msgspec.DecodeError:  # NaN, which Python's servers write, becomes null
+            except msgspec.DecodeError:  # NaN, which Python servers may write, becomes null
                 return json.loads(content, parse_constant=lambda _: None)
         except (ValueError, RecursionError) as error:
             got = self._quote(content)
@@ -140,7 +139,9 @@ class JsonApi:
         if error.code in {401, 403}:
             return Unreadable(message, hint=f"the key is missing or wrong: {self._hint}")
         if error.code in _TRANSIENT and pause_s > _LONGEST_PAUSE_S:
-            return Unreadable(f"{message}; it asks to wait {pause_s:.0f} s", hint="try again later")
+            return Unreadable(
+                f"{message}; it asks clients to wait {pause_s:.0f} s", hint="try again later"
+            )
         if location := error.headers.get("Location"):
             return Unreadable(
                 f"{name}: the server answered {error.code}: it redirects to "
@@ -158,9 +159,9 @@ class JsonApi:
 def read_pages(
     fetch: Callable[[Any], tuple[Sequence[Any], Any]], *, name: str
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of all pages; `fetch` takes a cursor, at first None, and returns the next.
+    """Yield the objects on all pages. `fetch` takes a cursor (first None) and returns the next.
 
-    A page without objects, or without a cursor, is the last.
+    The last page has no objects or no cursor.
     """
     cursor, seen = None, set()
     while True:
@@ -186,9 +187,9 @@ def store_rows(
     cache_dir: Path,
     name: str,
 ) -> Reader:
-    """Return a reader of fetched rows. `fetch` is called once per `query`: the rows are stored.
+    """Return a reader of fetched rows. `fetch` is called once per `query`; the rows are stored.
 
-    `query` has everything that the rows depend on, and no key.
+    `query` contains everything that the rows depend on, without the key.
     """
     digest = sha256(msgspec.json.encode([kind, query], order="sorted")).hexdigest()[:32]
     path = cache_dir / "downloads" / f"{digest}-{kind}.jsonl"
@@ -220,7 +221,7 @@ def _write_rows(path: Path, rows: Iterable[dict[str, Any]], name: str) -> None:
 
 
 def check_address(address: str, *, field: str) -> str:
-    """Return an http or https address; ValueError for any other."""
+    """Return the address; ValueError if it is not http or https."""
     parts = urlsplit(address)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         got = show_address(address)
@@ -232,16 +233,16 @@ def check_address(address: str, *, field: str) -> str:
 
 
 def read_variable(*names: str) -> str:
-    """Return the first variable of the environment that has a value; empty without one."""
+    """Return the first environment variable that has a value; empty if there is none."""
     return next((value for name in names if (value := os.environ.get(name, "").strip())), "")
 
 
 def quote_part(text: str) -> str:
-    """Return a text as one part of a path."""
+    """Quote a string as one part of a URL path."""
     return quote(text, safe="")
 
 
-def _pause_of(error: HTTPError, attempt: int) -> float:
+def _get_pause(error: HTTPError, attempt: int) -> float:
     asked = str(error.headers.get("Retry-After", "")).strip()
     if asked.isdecimal():
         return float(asked)
@@ -253,6 +254,6 @@ def _pause_of(error: HTTPError, attempt: int) -> float:
 
 
 def _is_final(error: BaseException) -> bool:
-    """Tell whether another attempt is in vain: nobody listens, or the name leads nowhere."""
+    """Whether a retry is useless: connection refused, or unknown host."""
     reason = getattr(error, "reason", error)
     return not isinstance(reason, ConnectionResetError | TimeoutError | HTTPException)

@@ -7,7 +7,7 @@ from string import Formatter
 from typing import Any, Protocol
 
 from evalwright.datasets.json_files import to_json_row
-from evalwright.datasets.reading import FileRows, LazyRows, Reader, format_of
+from evalwright.datasets.reading import FileRows, LazyRows, Reader, find_format
 from evalwright.datasets.rows import Rows
 from evalwright.errors import NoInput, UsageError
 from evalwright.functions.decorators import NamedFunction
@@ -178,7 +178,7 @@ def read_data(data: Data, name: str) -> Rows:
     """Return the rows of a file, a data frame, a dataset or an iterable of dicts."""
     if isinstance(data, str | Path):
         path = Path(data)
-        return Rows(FileRows(lambda: path, format_of(str(data))), name=str(data))
+        return Rows(FileRows(lambda: path, find_format(str(data))), name=str(data))
     rows = [_read_row(row, number, name) for number, row in enumerate(_iterate(data, name))]
     if not rows:
         raise NoInput(f"{name}: no rows")

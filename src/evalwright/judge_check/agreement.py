@@ -17,8 +17,6 @@ from evalwright.errors import BadDataset, UsageError
 from evalwright.judge_check.labels import AnswerKey, HumanLabels, Label, format_label, quote_first
 from evalwright.nearest import nearest
 from evalwright.report.judges import (
-    CLASSIFIER,
-    SCORER,
     Agreement,
     Compared,
     Figure,
@@ -179,12 +177,12 @@ def read_verdict(judge: Judge, score: Score) -> Verdict:
     Two labels of a classifier that both mean `correct` are one verdict. A score is a share of the
     range.
     """
-    if judge.type == CLASSIFIER:
-        return format_label(bool(score.values["is_correct"]))
-    if judge.type == SCORER:
-        return _read_number(score.values["score"])
-    label = str(score.values["label"])
-    return label if judge.labels else fold_label(label)
+    verdict = score.values[judge.verdict_score]
+    if judge.verdict_score == "is_correct":
+        return format_label(bool(verdict))
+    if judge.verdict_score == "score":
+        return _read_number(verdict)
+    return str(verdict) if judge.labels else fold_label(str(verdict))
 
 
 def _read_number(value: Json) -> float:
@@ -193,7 +191,7 @@ def _read_number(value: Json) -> float:
 
 def choose_comparison(judge: Judge, labels: HumanLabels) -> Comparison:
     """Choose how to read these labels; `BadDataset` where they are no verdicts of this judge."""
-    if judge.type == SCORER:
+    if judge.verdict_score == "score":
         _check_scores(judge, labels)
         return Comparison("scores", float, lambda score: _read_number(score.metadata["raw_score"]))
     from_people = [format_label(label) for label in labels.count()]
@@ -207,11 +205,12 @@ def choose_comparison(judge: Judge, labels: HumanLabels) -> Comparison:
             plain = format_label(label)
             return spellings.find(plain) or fold_label(plain)
 
-        key = "prediction" if judge.type == CLASSIFIER else "label"
+        key = "prediction" if judge.verdict_score == "is_correct" else "label"
         return Comparison(
             "labels", spell, lambda score: spell(str(score.metadata[key])), tuple(judge.labels)
         )
-    if judge.type == CLASSIFIER and {fold_label(label) for label in from_people} <= _TRUTH.keys():
+    is_truth = {fold_label(label) for label in from_people} <= _TRUTH.keys()
+    if judge.verdict_score == "is_correct" and is_truth:
         return Comparison(
             "is_correct",
             lambda label: _TRUTH[fold_label(format_label(label))],
@@ -236,7 +235,7 @@ def _unknown_labels_error(judge: Judge, labels: HumanLabels, known: LabelSet) ->
             + (f": did you mean `{suggestion}`?" if suggestion else "")
         )
     more = f", and {len(unknown) - _MAX_NAMED} more" if len(unknown) > _MAX_NAMED else ""
-    truth = ", or all true or false" if judge.type == CLASSIFIER else ""
+    truth = ", or all true or false" if judge.verdict_score == "is_correct" else ""
     return BadDataset(
         f"{labels.source}: labels that `{judge.name}` never gives: {', '.join(described)}{more}; "
         f"it gives {', '.join(f'`{label}`' for label in judge.labels)}",

@@ -23,7 +23,7 @@ from evalwright.plan.manifest import read_manifest
 from evalwright.plan.model_names import canonical_names
 from evalwright.plan.options import RunOptions
 from evalwright.ports import Store
-from evalwright.report.judges import CHECKABLE, CHECKS, Agreement, Judge, JudgeCheck, read_judges
+from evalwright.report.judges import CHECKS, Agreement, Judge, JudgeCheck, read_judges
 from evalwright.secrets import Redactor
 from evalwright.session.progress import Progress
 from evalwright.session.stores import open_store
@@ -191,7 +191,7 @@ def _select_judge(run: Run, options: JudgeCheckOptions) -> Judge:
             hint=suggest(options.scorer or "", [judge.scorer for judge in judges])
             or suggest(options.task or "", [judge.task for judge in judges]),
         )
-    checkable = [judge for judge in matches if judge.type in CHECKABLE]
+    checkable = [judge for judge in matches if judge.verdict_score]
     if not checkable:
         raise UsageError(f"`{matches[0].name}`: a {matches[0].type} has no verdict to compare")
     if len(checkable) > 1:

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from evalwright.datasets.csv_file import CsvFile
-from evalwright.datasets.reading import FileRows, format_of
+from evalwright.datasets.reading import FileRows, find_format
 from evalwright.errors import BadDataset, UnknownName, UsageError
 from evalwright.nearest import suggest
 from evalwright.plan.model_names import canonical_names
@@ -65,7 +65,7 @@ class HumanLabels(Struct):
 def read_label_file(path: str, *, id_column: str, label_column: str, task: str) -> HumanLabels:
     """Read the labels of one task; every mistake in the file is a `BadDataset`."""
     try:
-        file_format = format_of(path)
+        file_format = find_format(path)
     except ValueError as error:
         raise UsageError(str(error)) from error
     text_columns = (id_column, "model", "task")

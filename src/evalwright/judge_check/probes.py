@@ -1,7 +1,8 @@
 """Judge a sample again with something changed that should not matter.
 
     swap    the parts of the prompt that carry values change places, each with its label, and so do
-            the labels of a structured reply: finds a judge that prefers the first or the last
+            the labels of a structured reply: finds a judge that prefers the first or the last.
+            Of two answers that are compared, the second comes first
     pad     sentences that say nothing new follow the answer: finds a judge that prefers length
     fence   the answer is put between unguessable marks, with a sentence that it is data: finds a
             judge that follows instructions in the answer
@@ -34,7 +35,8 @@ from evalwright.errors import EvalwrightError
 from evalwright.ports import Case, Scorer
 from evalwright.scorers.base import answer_text
 from evalwright.scorers.judging.ask import DATA_NOTE, fence_text, make_mark
-from evalwright.scorers.judging.judge_spec import JudgeSpec
+from evalwright.scorers.judging.judge_spec import JudgeSpec, VerdictScorer
+from evalwright.scorers.judging.ready_judge import ReadyJudge
 from evalwright.scorers.judging.verdicts import NoVerdict
 from evalwright.templates import Template
 from evalwright.templates.environment import TEXT
@@ -65,6 +67,8 @@ _UNBOUND = {"set", "macro", "raw", "import", "from", "include", "extends", "bloc
 _COLONS = (":", "\uff1a")
 _MAX_LABEL = 80
 _NO_PARTS = "the prompt does not have two parts with values that could be swapped"
+_HAS_FENCE = "the prompt already puts the answer between unguessable markers"
+_BOTH_ORDERS = "the judge already sees the answers in both orders"
 
 
 class NotApplicable(ValueError):
@@ -77,7 +81,7 @@ class ProbeScorer(Scorer):
     name = ""
     version = 1
 
-    def __init__(self, name: str, judge: JudgeSpec, change: Callable[[Case], Case]) -> None:
+    def __init__(self, name: str, judge: VerdictScorer, change: Callable[[Case], Case]) -> None:
         self.name, self._judge, self._change = name, judge, change
         self.first_failure = ""
         """Why it gave no verdict, the first time that it gave none."""
@@ -111,16 +115,18 @@ class ProbeScorer(Scorer):
             self.first_failure = self.first_failure or message or type(error).__name__
 
 
-def build_probe(name: str, judge: JudgeSpec) -> ProbeScorer:
+def build_probe(name: str, judge: VerdictScorer) -> ProbeScorer:
     """Build the probe of that name; `NotApplicable` if it applies to no sample of this judge."""
     if name == "swap":
-        judge = _swap_judge_prompt(judge)
+        judge = _swap_parts(judge)
         return ProbeScorer(name, judge, partial(_reverse_labels, judge))
+    if name == "fence" and isinstance(judge, ReadyJudge):
+        raise NotApplicable(_HAS_FENCE)
     change = {"pad": pad_answer, "fence": fence_answer}[name]
     return ProbeScorer(name, judge, partial(_change_answer, judge, change))
 
 
-def build_repeat(number: int, judge: JudgeSpec) -> ProbeScorer:
+def build_repeat(number: int, judge: VerdictScorer) -> ProbeScorer:
     """Build a scorer that asks the same once more; `number` tells one repeat from another."""
 
     def change(case: Case) -> Case:
@@ -142,30 +148,36 @@ def fence_answer(answer: str) -> str:
     return f"{DATA_NOTE}\n{fence_text(answer, make_mark(answer))}"
 
 
-def _swap_judge_prompt(judge: JudgeSpec) -> JudgeSpec:
+def _swap_parts(judge: VerdictScorer) -> VerdictScorer:
     """Swap the prompt; return the judge itself if only the labels of its replies can be swapped."""
+    if isinstance(judge, ReadyJudge):
+        if swapped := judge.swap_parts():
+            return swapped
+        raise NotApplicable(_BOTH_ORDERS)
+    if not isinstance(judge, JudgeSpec):
+        raise NotApplicable(_NO_PARTS)
     try:
         prompt = Template(swap_prompt(judge.user_prompt.source))
     except NotApplicable:
-        if judge.use_structured_outputs and _has_labels(judge):
+        if judge.is_structured and _has_labels(judge):
             return judge
         raise
     return judge.model_copy(update={"user_prompt": prompt})
 
 
-def _has_labels(judge: JudgeSpec) -> bool:
+def _has_labels(judge: VerdictScorer) -> bool:
     properties = judge.reply_schema.properties.values()
     return any(len(schema.get("enum", ())) > 1 for schema in properties)
 
 
-def _reverse_labels(judge: JudgeSpec, case: Case) -> Case:
+def _reverse_labels(judge: VerdictScorer, case: Case) -> Case:
     models = dict(case.models)
-    if judge.model_key in models and judge.use_structured_outputs:
+    if judge.model_key in models and judge.is_structured:
         models[judge.model_key] = _ReversedLabels(models[judge.model_key])
     return structs.replace(case, models=models)
 
 
-def _change_answer(judge: JudgeSpec, change: Callable[[str], str], case: Case) -> Case:
+def _change_answer(judge: VerdictScorer, change: Callable[[str], str], case: Case) -> Case:
     try:
         answer = answer_text(case)
     except ValueError as error:  # no solver, or no chat

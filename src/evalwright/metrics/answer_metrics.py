@@ -1,11 +1,11 @@
-"""The metrics of records as functions: `ew.metrics.f1("a b", ["a c"])`.
+"""The metrics for task records, as functions: `ew.metrics.f1("a b", ["a c"])`.
 
 A metric takes one prediction and its targets and returns a float in [0, 1]; the name of the
-function is the `metric_name` of a record. They compare the prediction as it is: a post-process rule
-is applied before (`ew.post_process`, or `ew.score_answer` for a whole record).
+function is the `metric_name` of a record. The functions do not post-process the prediction. Call
+`ew.post_process` first, or `ew.score_answer` to score a whole record.
 
-What is empty or of a wrong type is refused. A text instead of a list of targets is, too: its
-letters would be the targets.
+Empty values and values of the wrong type raise an exception. So does a string instead of a list of
+targets, because each of its characters would count as a target.
 """
 
 import math
@@ -42,7 +42,7 @@ def exact_match(prediction: str, targets: Sequence[str]) -> float:
 
 
 def accuracy(prediction: str, targets: Sequence[str]) -> float:
-    """Return the `exact_match` score, under the name that is customary for classification.
+    """Return the `exact_match` score, under the name that is common for classification.
 
     >>> ew.metrics.accuracy("positive", ["positive"])
     1.0
@@ -154,7 +154,7 @@ def _count_ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
 
 
 def check_pair(prediction: str, targets: Sequence[str], *, place: str = "") -> None:
-    """Refuse what is empty or of a wrong type; `place` is the index in a list, as in `[3]`."""
+    """Raise for an empty value or a wrong type; `place` is the index in a list, such as `[3]`."""
     if not isinstance(prediction, str):
         raise TypeError(f"expected a string, got {prediction!r} - at `prediction{place}`")
     if isinstance(targets, str):

@@ -1,4 +1,4 @@
-"""The base of all metrics of a task document.
+"""Base classes of the metrics in task documents.
 
 metrics:
   - type: mean
@@ -34,7 +34,7 @@ class MetricSpec(Component):
     """Display name. For a metric with several values, it is a prefix of their names."""
 
     version: ClassVar[int] = 1
-    """Increases with every change that could change a value."""
+    """Increase it with every change that could change a value."""
 
     @property
     def own_key(self) -> bool:
@@ -42,7 +42,7 @@ class MetricSpec(Component):
         return isinstance(self.key, Authored)
 
     def fields(self) -> frozenset[str] | None:
-        """Return the names of the scores that it reads; None for whole records."""
+        """Return the names of the scores that the metric reads; None for whole records."""
         raise NotImplementedError
 
     def bounds(self, scores: Scores) -> Bounds:
@@ -53,7 +53,7 @@ class MetricSpec(Component):
     async def measure(
         self, scores: Scores, *, seed: int, snippets: Snippets | None
     ) -> list[Measure]:
-        """Compute its values over all samples that count."""
+        """Compute the metric's values over all included samples."""
         raise NotImplementedError
 
 
@@ -62,27 +62,27 @@ AnyMetric = Annotated[MetricSpec, ComponentUnion("metrics")]
 
 
 class ScoreMetric(MetricSpec):
-    """A metric that needs only scores: those that its keys with `field` in their name select."""
+    """A metric that reads only the scores named by its keys that contain `field`."""
 
     def fields(self) -> frozenset[str]:
-        """Return the names of the scores that it reads."""
+        """Return the names of the scores that the metric reads."""
         keys = (key for key in type(self).model_fields if "field" in key.split("_"))
         return frozenset(getattr(self, key) for key in keys)
 
     async def measure(
         self, scores: Scores, *, seed: int, snippets: Snippets | None
     ) -> list[Measure]:
-        """Compute its values over all samples that count."""
+        """Compute the metric's values over all included samples."""
         del snippets
         return self.compute(scores, seed=seed)
 
     def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
-        """Compute its values."""
+        """Compute the metric's values."""
         raise NotImplementedError
 
 
 class ShareMetric(ScoreMetric):
-    """A metric whose values are fractions, from 0 to 1."""
+    """A metric whose values are fractions from 0 to 1."""
 
     def bounds(self, scores: Scores) -> Bounds:
         """Return the range of a fraction."""
@@ -99,7 +99,7 @@ class FieldMetric(ScoreMetric):
     """Name of the result. Default: the field and the type, such as `is_correct_mean`."""
 
     def fields(self) -> frozenset[str]:
-        """Return the field."""
+        """Return the name of the field."""
         return frozenset({self.field})
 
     @property
@@ -109,8 +109,8 @@ class FieldMetric(ScoreMetric):
 
     def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
         """Compute one value from the numbers of the field."""
-        values, there = scores.column(self.field).numbers()
-        values, n = (values if there.all() else values[there]), there.size
+        values, known = scores.column(self.field).numbers()
+        values, n = (values if known.all() else values[known]), known.size
         missing = describe_missing(n - values.size, n)
         if not values.size:
             return [Measure(self.value_name, None, None, 0, missing or NOTHING)]
@@ -119,34 +119,34 @@ class FieldMetric(ScoreMetric):
         return [structs.replace(measure, interval=interval)]
 
     def measure_numbers(self, values: Floats, missing: str, *, seed: int) -> Measure:
-        """Compute the value of at least one number; `missing` says what was left out."""
+        """Aggregate one or more numbers; `missing` describes the excluded scores."""
         raise NotImplementedError
 
     def bounds(self, scores: Scores) -> Bounds:
-        """Return the range of possible values: that of the field."""
+        """Return the range of possible values, which is the range of the field."""
         return scores.bounds(self.field)
 
 
 def describe_missing(absent: int, n: int) -> str:
-    """Return how many scores have no value, in words; empty if all have one."""
+    """Return a phrase with the number of scores without a value; empty if known are none."""
     return f"{absent} of {n} scores have no value" if absent else ""
 
 
 def join_reasons(*reasons: str) -> str:
-    """Join reasons that are not empty."""
+    """Join the non-empty reasons."""
     return "; ".join(reason for reason in reasons if reason)
 
 
 class ExtremeMetric(FieldMetric):
-    """The largest or the smallest value; neither has an interval."""
+    """The largest or the smallest value. Neither has an interval."""
 
     word: ClassVar[str]
     """`largest` or `smallest`."""
 
     def measure_numbers(self, values: Floats, missing: str, *, seed: int) -> Measure:
-        """Return the extreme of the numbers."""
+        """Return the largest or the smallest number."""
         del seed
-        unseen = f"the {self.word} value of a sample says nothing about unseen values"
+        unseen = f"the {self.word} observed value says nothing about unseen values"
         extreme = values.max() if self.word == "largest" else values.min()
         reason = join_reasons(f"no interval: {unseen}", missing)
         return Measure(self.value_name, float(extreme), None, int(values.size), reason)
@@ -155,7 +155,7 @@ class ExtremeMetric(FieldMetric):
 def average_measure(
     name: str, values: Floats, missing: str, *, seed: int, bounds: Bounds = UNBOUNDED
 ) -> Measure:
-    """Return the average under a name; `missing` says what was left out."""
+    """Return the average as a named measure; `missing` describes the excluded scores."""
     n = int(values.size)
     if not n:
         return Measure(name, None, None, 0, missing or NOTHING)

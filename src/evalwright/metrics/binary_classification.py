@@ -32,7 +32,8 @@ Answer = Annotated[str, BeforeValidator(_as_text)]
 class BinaryClassification(ScoreMetric):
     """Accuracy, precision, recall, F1 and the four counts for two answers.
 
-    Values are compared as texts. A sample whose truth or prediction is neither answer is left out.
+    Values are compared as strings. A sample is excluded if its true or predicted value is neither
+    answer.
     """
 
     type: Literal["binary-classification"]
@@ -46,7 +47,7 @@ class BinaryClassification(ScoreMetric):
     """Answer that counts as negative."""
 
     @model_validator(mode="after")
-    def _two_answers(self) -> Self:
+    def _check_answers_differ(self) -> Self:
         if self.positive_answer == self.negative_answer:
             raise ValueError(
                 f"expected two different answers, got `{self.positive_answer}` for both"
@@ -61,8 +62,8 @@ class BinaryClassification(ScoreMetric):
             scores.column(self.field_gt), scores.column(self.field_pred), answers
         )
         n = int(counts.sum())
-        out = scores.n - n
-        absent = f"{out} of {scores.n} samples have neither answer" if out else ""
+        excluded = scores.n - n
+        absent = f"{excluded} of {scores.n} samples have neither answer" if excluded else ""
         cells = {
             "num_true_positives": counts[0, 0],
             "num_false_positives": counts[1, 0],

@@ -4,7 +4,7 @@
       - type: frequency
         field: label
 
-The result is the share of each value. The shares add up to 1.
+The metric reports the share of each value. The shares add up to 1.
 """
 
 from typing import Literal
@@ -16,7 +16,7 @@ from evalwright.stats.interval import wilson
 
 
 class Frequency(ShareMetric):
-    """The share of each value among the samples that have one. The shares sum to 1."""
+    """The share of each value among the samples that have one. The shares add up to 1."""
 
     type: Literal["frequency"]
     field: Name

@@ -4,7 +4,7 @@
       - type: max
         field: score
 
-The metric has no confidence interval, because an observed extreme does not bound unseen values.
+The metric has no confidence interval, because larger values may exist that were not observed.
 """
 
 from typing import ClassVar, Literal

@@ -18,7 +18,8 @@ from evalwright.metrics.scores import Measure, Scores
 class MulticlassClassification(ScoreMetric):
     """Accuracy, and the precision and recall of each class.
 
-    The classes are all values of both fields, as texts. A sample without one of them is left out.
+    The classes are all values of both fields, as strings. A sample in which either field is missing
+    is excluded.
     """
 
     type: Literal["multiclass-classification"]

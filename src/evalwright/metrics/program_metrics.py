@@ -1,6 +1,6 @@
-"""The metric of records that runs a program: `ew.metrics.code_exec`.
+"""The metric for task records that runs a program: `ew.metrics.code_exec`.
 
-Apart from the metrics of texts, which need no sandbox and no event loop.
+It is separate from the text metrics, which need neither a sandbox nor an event loop.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""`python`: metrics that a Python function computes.
+"""`python`: metrics computed by a Python function.
 
     metrics:
       - type: python
@@ -29,7 +29,7 @@ from evalwright.stats.quantiles import ordered_quantile, student_confidence, tai
 
 RESAMPLES = 200
 _FEWEST_SAMPLES = 10
-"""With fewer, intervals are too narrow: for two samples they cover 50 %, for four 85 %."""
+"""With fewer samples, intervals are too narrow: their coverage is 50 % for two, 85 % for four."""
 
 
 class PythonMetric(MetricSpec):
@@ -41,7 +41,7 @@ class PythonMetric(MetricSpec):
     takes a list of scores, each with `values` and `metadata`, and returns a dict of numbers."""
 
     def fields(self) -> None:
-        """Return None: what the code reads is not known."""
+        """Return None, because the fields that the code reads are unknown."""
 
     async def measure(
         self, scores: Scores, *, seed: int, snippets: Snippets | None
@@ -120,13 +120,13 @@ async def _resample(
 def parse_numbers(returned: Any, *, where: str) -> dict[str, float | None]:
     """Read the metrics that an author's function returned; ValueError if they are no numbers."""
     if not isinstance(returned, dict):
-        raise ValueError(  # noqa: TRY004 - what an author returned
+        raise ValueError(  # noqa: TRY004 - the author's code returned it
             f"{where} must return a dict of numbers, got `{_shorten(returned)}`"
         )
     numbers: dict[str, float | None] = {}
     for name, value in returned.items():
         if not isinstance(value, bool | int | float | None):
-            raise ValueError(  # noqa: TRY004 - what an author returned
+            raise ValueError(  # noqa: TRY004 - the author's code returned it
                 f"{where}: expected a number for `{name}`, got `{_shorten(value)}`"
             )
         number = math.nan if value is None else float(value)
@@ -153,12 +153,12 @@ def _build_measure(
         return Measure(name, None, None, n, reason)
     interval = resampled_interval(drawn or [], n)
     if interval is None and not why:
-        why = "no interval: resampled scores have no spread, or no value"
+        why = "no interval: the resampled values are all equal, or mostly undefined"
     return Measure(name, value, interval, n, why)
 
 
 def resampled_interval(drawn: Sequence[float], n: int) -> Interval | None:
-    """Return the interval between quantiles of the resampled values, at Student's width."""
+    """Return the interval between quantiles of the resampled values, widened as for Student's t."""
     values = np.sort(np.asarray(drawn, dtype=np.float64))
     if values.size < RESAMPLES // 2 or values[0] == values[-1]:
         return None

@@ -1,15 +1,16 @@
-"""Ratios of counts: recall, precision, F1; and the counts of true versus predicted classes.
+"""Ratios of counts (recall, precision, F1) and the confusion matrix of classes.
 
     recall     TP / (TP + FN)
     precision  TP / (TP + FP)
     f1_score   2 TP / (2 TP + FP + FN)
 
-Counts are summed over the samples before they are divided. A denominator of zero is undefined.
+Counts are summed over the samples before they are divided. With a denominator of zero, the ratio is
+undefined.
 
     samples                     interval
-    with one count of 1 each    wilson: hits and misses, as labels are
+    with one count of 1 each    Wilson: each sample is a hit or a miss
     with several                bootstrap over the samples
-    that all have one ratio     bound, for values in [0, 1]
+    that all have one ratio     a bound for values in [0, 1]
 """
 
 from evalwright.metrics.base import NOTHING, Name, ShareMetric, describe_missing, join_reasons
@@ -22,12 +23,12 @@ _ZERO_DENOMINATOR = "undefined: the denominator is zero"
 
 
 def share(sums: Floats) -> Floats:
-    """TP / (TP + FN) of (TP, FN), which is recall; of (TP, FP) it is precision."""
+    """Return recall for the counts (TP, FN), or precision for (TP, FP)."""
     return _divide(sums[:, 0], sums[:, 0] + sums[:, 1])
 
 
 def f1(sums: Floats) -> Floats:
-    """2 TP / (2 TP + FP + FN) of (TP, FP, FN)."""
+    """Return 2 TP / (2 TP + FP + FN) for the counts (TP, FP, FN)."""
     return _divide(2 * sums[:, 0], 2 * sums[:, 0] + sums[:, 1] + sums[:, 2])
 
 
@@ -38,7 +39,7 @@ def _divide(above: Floats, below: Floats) -> Floats:
 
 
 class CountsMetric(ShareMetric):
-    """A ratio of counts, each summed over all samples before they are divided."""
+    """A ratio of counts, which are summed over all samples before they are divided."""
 
     name: Name | None = None
     """Name of the result. Default: the type."""
@@ -50,9 +51,9 @@ class CountsMetric(ShareMetric):
         name, keys = self.name or self.type, type(self).model_fields
         fields = [getattr(self, key) for key in keys if key.endswith("_field")]
         columns = [scores.column(field).numbers() for field in fields]
-        there = np.logical_and.reduce([known for _, known in columns])
-        table = np.column_stack([values[there] for values, _ in columns])
-        absent = describe_missing(int(there.size - len(table)), int(there.size))
+        complete = np.logical_and.reduce([known for _, known in columns])
+        table = np.column_stack([values[complete] for values, _ in columns])
+        absent = describe_missing(int(complete.size - len(table)), int(complete.size))
         for field, counts in zip(fields, table.T, strict=True):
             is_count = (counts >= 0) & np.isfinite(counts)
             if not is_count.all():
@@ -64,7 +65,7 @@ class CountsMetric(ShareMetric):
         return [ratio(name, rows, times, self.divide, absent=absent, seed=seed)]
 
 
-def ratio(  # noqa: PLR0913 - what is divided, and what is said about it
+def ratio(  # noqa: PLR0913 - the ratio, and how it is reported
     name: str,
     rows: Floats,
     times: Integers,
@@ -93,9 +94,9 @@ def _hits_interval(sums: Floats, statistic: Statistic) -> Interval:
 
         recall, precision = p of TP + FN, of TP + FP;   F1 = 2p / (1 + p),  p = TP / (TP + FP + FN)
 
-    Every count is a hit or not, and the ratio grows with the share of hits, so its interval follows
-    from the share's. Resampling a few counts gives samples without a hit or a miss, and intervals
-    from 0 to 1.
+    Every count is a hit or a miss, and the ratio increases with the share of hits, so its interval
+    follows from the interval of that share. The bootstrap is not used: with few counts, some
+    resamples have only hits or only misses, and the interval can span 0 to 1.
     """
     shares = wilson(float(sums[0]), int(sums.sum()))
     ends = np.zeros((2, sums.size))
@@ -106,7 +107,7 @@ def _hits_interval(sums: Floats, statistic: Statistic) -> Interval:
 
 
 def confusion_matrix(truth: Column, prediction: Column, classes: list[str]) -> Integers:
-    """Count how often each class (row) was predicted as each (column); others are left out."""
+    """Count predictions by true class (row) and predicted class (column); ignore other values."""
     places = {name: place for place, name in enumerate(classes)}
     true, predicted = _class_indices(truth, places), _class_indices(prediction, places)
     both = (true >= 0) & (predicted >= 0)
@@ -118,11 +119,11 @@ def confusion_matrix(truth: Column, prediction: Column, classes: list[str]) -> I
 def _class_indices(column: Column, places: dict[str, int]) -> Integers:
     labels = column.labels()
     known = [places.get(text, -1) for text in labels.texts]
-    return np.asarray([*known, -1], dtype=np.int64)[labels.codes]  # code -1: the last one
+    return np.asarray([*known, -1], dtype=np.int64)[labels.codes]  # code -1 selects the last item
 
 
 def accuracy(counts: Integers, absent: str) -> Measure:
-    """Return the share on the diagonal: a mean of right and wrong, so its interval is Wilson's."""
+    """Return the share of correct predictions, with a Wilson interval."""
     n = int(counts.sum())
     if not n:
         return Measure("accuracy", None, None, 0, absent or NOTHING)
@@ -135,7 +136,7 @@ _CLASS_RATIOS: dict[str, tuple[list[int], Statistic]] = {
     "recall": ([0, 2], share),
     "f1_score": ([0, 1, 2], f1),
 }
-"""Which of TP, FP and FN each uses, and how."""
+"""The function for each ratio, and the counts (of TP, FP and FN) that it uses."""
 
 
 def class_ratio(kind: str, counts: Integers, place: int, *, absent: str, name: str = "") -> Measure:

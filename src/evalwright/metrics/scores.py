@@ -1,8 +1,8 @@
-"""The scores that a metric reads, and what it returns.
+"""`Scores`, which a metric reads, and `Measure`, which it returns.
 
-Scores are stored as columns, nine bytes per value: numbers as numbers, a text as its index in a
-table of texts. So a metric over a million labels takes milliseconds. If a metric needs whole
-scores, they are stored whole.
+Scores are stored in columns with nine bytes per value: numbers as numbers, strings as indexes into
+a table of strings. A metric over a million labels therefore takes milliseconds. For a metric that
+needs whole scores, they are stored as records.
 """
 
 from array import array
@@ -25,21 +25,21 @@ class Measure(Struct, frozen=True):
 
     name: str
     value: float | None
-    """None if it is undefined: nothing to measure, or a denominator of zero."""
+    """None if undefined: there is nothing to measure, or a denominator is zero."""
     interval: Interval | None
     n: int
-    """Number of samples that it is computed from."""
+    """Number of samples that the value is computed from."""
     reason: str = ""
-    """Why there is no value or no interval, and what was left out."""
+    """Why there is no value or no interval, and what was excluded."""
 
 
 NULL, BOOL, INT, FLOAT, TEXT = range(5)
 _LARGEST_INTEGER = 1 << 53
-"""Integers beyond it are not all exact as floats."""
+"""Beyond this limit, some integers are not exact as floats."""
 
 
 class Labels(Struct, frozen=True):
-    """Values as texts: the index of each value's text, -1 for none."""
+    """Values as strings: the index of each value's string, or -1 for null."""
 
     codes: Integers
     texts: list[str]
@@ -73,15 +73,15 @@ class Column:
             self._append(TEXT, self._texts.setdefault(text, len(self._texts)))
 
     def skip(self) -> None:
-        """Add a score that does not have the field."""
+        """Add a score without the field."""
         self._append(NULL, 0.0)
 
     def is_numeric(self) -> bool:
-        """Whether it holds only numbers."""
+        """Whether the column contains only numbers."""
         return not self._texts and any(self._kinds)
 
     def numbers(self) -> tuple[Floats, Booleans]:
-        """Return the numbers, and a mask of where there is one; ValueError for other values."""
+        """Return the numbers and a mask of non-null scores; ValueError for other values."""
         kinds = self._kinds_array()
         wrong = np.flatnonzero(kinds == TEXT)
         if wrong.size:
@@ -93,7 +93,7 @@ class Column:
         return np.frombuffer(self._numbers, dtype=np.float64), kinds != NULL
 
     def labels(self) -> Labels:
-        """Return each value as a text: `True`, `3`, `0.5`, `cat`."""
+        """Return each value as a string: `True`, `3`, `0.5`, `cat`."""
         kinds = self._kinds_array()
         values = np.frombuffer(self._numbers, dtype=np.float64)
         codes = np.full(kinds.size, -1, dtype=np.int64)
@@ -140,11 +140,11 @@ class ScoreRecord(Struct, frozen=True):
 
 
 class Scores:
-    """The scores of one scorer, of all samples that count.
+    """The scores of one scorer for all included samples.
 
-    `fields` selects which are kept; None keeps whole records. `keeps_all` keeps every field as a
-    column, up to a limit. `ranges` has the range of each field, and `trials` is the number of
-    trials that a value may be the mean of.
+    `fields` selects the fields to keep; None keeps whole records. `keeps_all` keeps every field as
+    a column, up to a limit. `ranges` contains the range of each field. If scores are aggregated
+    over trials, `trials` is their number.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class Scores:
         self._names: dict[str, None] = {}
 
     def add(self, values: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
-        """Add the score of one more sample."""
+        """Add the score of a sample."""
         self.n += 1
         if self._records is not None:
             self._records.append(ScoreRecord(values, metadata))
@@ -187,7 +187,7 @@ class Scores:
         return [field for field, column in self._columns.items() if column.is_numeric()]
 
     def column(self, field: str) -> Column:
-        """Return the values of a field; ValueError, with all fields, if no score has it."""
+        """Return the values of a field; ValueError lists all fields if no score has it."""
         if field not in self._columns:
             column = self._columns[field] = Column(field)
             for record in self.records():
@@ -200,26 +200,26 @@ class Scores:
             names = list(self._names)
             close = nearest(field, names)
             hint = f"; did you mean `{close}`?" if close else ""
-            there = ", ".join(f"`{name}`" for name in names) or "none"
-            raise ValueError(f"no score has the field `{field}`; the fields are: {there}{hint}")
+            listed = ", ".join(f"`{name}`" for name in names) or "none"
+            raise ValueError(f"no score has the field `{field}`; the fields are: {listed}{hint}")
         return column
 
     def has(self, field: str) -> bool:
-        """Whether any score has a field; true without scores, where it is unknown."""
+        """Whether any score has the field; true if there are no scores."""
         if field in self._columns:
             return not self.n or bool(self._columns[field].present)
         return not self.n or field in self._names
 
     def bounds(self, field: str) -> Bounds:
-        """Return the range of a field: stated by its scorer, or suggested by its numbers.
+        """Return the range of a field: declared by its scorer, or inferred from its numbers.
 
-        Numbers from 0 to 1 are taken as fractions. Integers without a negative one are taken as
-        counts, which are never below 0.
+        If all numbers are from 0 to 1, they are treated as fractions. If all are non-negative
+        integers, they are treated as counts, which are never below 0.
         """
         if field in self._ranges:
             return self._ranges[field]
-        values, there = self.column(field).numbers()
-        known = values[there]
+        values, is_number = self.column(field).numbers()
+        known = values[is_number]
         if (known < 0).any() or (known > _LARGEST_INTEGER).any():
             return UNBOUNDED
         if (known <= 1).all():
@@ -238,8 +238,8 @@ class Scores:
 def shares_over_runs(field: str, runs: Sequence[Scores], *, seed: int) -> list[Measure]:
     """Return the share of each value over several runs on the same samples.
 
-    A sample counts with the share of runs that have the value. Empty if a run lacks a value of
-    some sample: then the shares are not averages over the same samples.
+    Each sample contributes the share of its runs that have the value. Return an empty list if a run
+    has no value for some sample, because the runs would not cover the same samples.
     """
     labels = [run.column(field).labels() for run in runs]
     if any((run.codes < 0).any() or not run.codes.size for run in labels):
@@ -258,15 +258,15 @@ def shares_over_runs(field: str, runs: Sequence[Scores], *, seed: int) -> list[M
 
 
 class EvidenceMetric:
-    """Passes on the values that the snippet of a system task returned."""
+    """Returns the values from the snippet of a system task unchanged."""
 
     type = "evidence"
 
     def fields(self) -> None:
-        """Return None: the snippet chooses the names."""
+        """Return None, because the snippet chooses the names."""
 
     def bounds(self, scores: Scores) -> Bounds:
-        """Return no range: the snippet may return any number."""
+        """Return no range, because the snippet may return any number."""
         del scores
         return UNBOUNDED
 

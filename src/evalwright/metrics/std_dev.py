@@ -24,7 +24,7 @@ class StdDev(FieldMetric):
     type: Literal["std_dev"]
 
     def measure_numbers(self, values: Floats, missing: str, *, seed: int) -> Measure:
-        """Compute the deviation, `{field}_std_dev`."""
+        """Compute the standard deviation, `{field}_std_dev`."""
         n = int(values.size)
         if n == 1:
             return Measure(self.value_name, None, None, n, join_reasons(_TOO_FEW, missing))
@@ -34,6 +34,6 @@ class StdDev(FieldMetric):
         return Measure(self.value_name, deviation(values), interval, n, reason)
 
     def bounds(self, scores: Scores) -> Bounds:
-        """Return its range: at least 0."""
+        """Return the range of possible values: 0 or more."""
         del scores
         return 0.0, None

@@ -16,10 +16,18 @@ from evalwright.types import Run
 CLASSIFIER = "model_as_a_judge_classifier"
 SCORER = "model_as_a_judge_scorer"
 LABELER = "labeler_via_model"
+RUBRIC = "llm_rubric"
+PAIRWISE = "pairwise_judge"
 CHECKS = "judge_checks"
 """Where a manifest keeps them."""
-CHECKABLE = (CLASSIFIER, SCORER, LABELER)
-"""The scorers whose verdicts can be compared with those of people."""
+VERDICT_SCORES = {
+    CLASSIFIER: "is_correct",
+    RUBRIC: "is_correct",
+    SCORER: "score",
+    LABELER: "label",
+    PAIRWISE: "verdict",
+}
+"""The scorers whose verdicts can be compared with those of people, and the score that holds it."""
 
 Compared = Literal["labels", "is_correct", "scores"]
 
@@ -46,6 +54,11 @@ class Judge(Struct, frozen=True, kw_only=True):
     def labels(self) -> list[str]:
         """All that it may say; empty for any."""
         return [*self.correct_labels, *self.incorrect_labels]
+
+    @property
+    def verdict_score(self) -> str:
+        """The name of the score that holds the verdict; empty if there is none to compare."""
+        return VERDICT_SCORES.get(self.type, "")
 
     @property
     def name(self) -> str:
@@ -274,7 +287,7 @@ def _build_row(run: Run, judge: Judge, all_checks: Sequence[JudgeCheck]) -> Judg
 
 
 def _suggest_check(run: Run, judge: Judge) -> str:
-    if judge.type not in CHECKABLE:
+    if not judge.verdict_score:
         return f"this judge cannot be checked: `{judge.type}` gives no verdict to compare"
     several = len(read_judges(run)) > 1
     which = f" --task {judge.task} --scorer {judge.scorer}" if several else ""

@@ -18,6 +18,7 @@ from evalwright.errors import BadLog, EvalwrightError
 from evalwright.plan.keys import key_of
 from evalwright.plan.outline import NO_MODEL, TaskOutline
 from evalwright.plan.plan import StopSignal
+from evalwright.report.judges import VERDICT_SCORES
 from evalwright.result_logs.log_outcomes import read_task_facts
 from evalwright.result_logs.read_log import ResultLog, read_log, text_field
 from evalwright.types import Outcome
@@ -28,10 +29,7 @@ if TYPE_CHECKING:
 _BATCH = 500
 _MOST_NAMES = 3
 _MOST_NOTES = 20
-_JUDGE_SCORERS = (
-    *("model_as_a_judge_classifier", "model_as_a_judge_scorer"),
-    *("labeler_via_model", "rag_checker"),
-)
+_JUDGE_SCORERS = (*VERDICT_SCORES, "rag_checker")
 
 
 class LoggedTask(Struct, frozen=True, kw_only=True):

@@ -4,9 +4,9 @@
     filter: {op: equals, expression: "{{ sample.language }}", value: en}
     filter: {op: in, expression: "{{ sample.id }}", values: ["3", "6"]}
 
-An expression is a template that keeps the type of its value. A string that looks like a Python
-literal (`3`, `True`) is compared as that literal. If the values differ, their text is compared as
-well: `3` matches "3", `3.0` matches "3.0" and "3", and true matches "True" and "true".
+An expression is a template whose result keeps its type. A string that looks like a Python literal
+(`3`, `True`) is compared as that literal. If the values differ, they are also compared as strings:
+`3` matches "3", `3.0` matches "3.0" and "3", and true matches "True" and "true".
 `{{ solver_output.output }}` is the text of the answer.
 
 The table shows what each operator does if the expression is undefined, and what it tests otherwise:
@@ -57,7 +57,7 @@ class _Filter(Component):
     """Expression to test, in `{{ }}`: `{{ sample.language }}`."""
 
     def warnings(self) -> list[str]:
-        """Return a warning for what is valid but certainly not intended."""
+        """Return warnings about settings that are valid but certainly not intended."""
         text = self.expression.source
         if "{{" in text or "{%" in text:
             return []
@@ -72,7 +72,7 @@ class FilterUnary(_Filter):
     """Condition to test. Null counts as an existing value."""
 
     def matches(self, variables: Mapping[str, Any]) -> bool:
-        """Whether it holds; ValueError or TypeError if that cannot be decided."""
+        """Whether the condition holds; ValueError or TypeError if it cannot be tested."""
         if self.op in {"exists", "not_exists"}:
             return self._is_there(variables) is (self.op == "exists")
         value = self.expression.evaluate(**variables)
@@ -99,14 +99,14 @@ class FilterComparison(_Filter):
     """Value to compare with: a string, a number, true or false."""
 
     def warnings(self) -> list[str]:
-        """The same, and a warning for an order of values that have none."""
+        """Return also a warning if `value` cannot be ordered."""
         if self.op not in _ORDERS or not isinstance(self.value, str):
             return super().warnings()
         detail = f"`{self.op}` compares numbers, but the value is text: it fails for every sample"
         return [*super().warnings(), f"{detail}; write `{self.value}` without quotes"]
 
     def matches(self, variables: Mapping[str, Any]) -> bool:
-        """Whether it holds; ValueError or TypeError if that cannot be decided."""
+        """Whether the condition holds; ValueError or TypeError if it cannot be tested."""
         raw = self.expression.raw(**variables)
         value = read_literal(raw)
         if self.op in {"equals", "not_equals"}:
@@ -127,14 +127,14 @@ class FilterMembership(_Filter):
     """Values to compare with: strings, numbers, true or false."""
 
     def matches(self, variables: Mapping[str, Any]) -> bool:
-        """Whether it holds; ValueError if that cannot be decided."""
+        """Whether the condition holds; ValueError if it cannot be tested."""
         raw = self.expression.raw(**variables)
         is_in = any(value in self.values for value in (read_literal(raw), *_texts(raw)))
         return is_in is (self.op == "in")
 
 
 def _texts(raw: Any) -> tuple[str, ...]:
-    """Return the spellings of a value in a text file; empty if it has none."""
+    """Return the strings that may represent a value in a text file; empty if there are none."""
     if isinstance(raw, bool):
         return str(raw), str(raw).lower()
     if isinstance(raw, float) and raw.is_integer():
@@ -162,7 +162,7 @@ AnyFilter = Annotated[
     | Annotated[FilterMembership, Tag("membership")],
     Discriminator(_form),
 ]
-"""One filter, in any of its three forms."""
+"""A filter of any of the three types."""
 
 
 class ActionRule(Component):
@@ -182,8 +182,8 @@ class ActionRule(Component):
         conversation: dict[str, Any] | None,
         scores: Mapping[str, Mapping[str, Any]],
     ) -> bool:
-        """Whether it excludes this sample; ValueError or TypeError if that cannot be decided."""
-        # Reading a conversation costs more than most filters do.
+        """Whether the rule excludes this sample; ValueError or TypeError if it cannot be tested."""
+        # Parsing a conversation takes longer than evaluating most filters.
         known = {"sample": sample}
         if conversation is not None and not self.filter.expression.names() <= {"sample", "scores"}:
             known = template_variables(sample, conversation)

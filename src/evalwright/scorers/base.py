@@ -1,4 +1,4 @@
-"""The base of all scorers of a task document.
+"""Base classes of the scorers in task documents.
 
     scorers:
       - type: string_equals
@@ -9,7 +9,7 @@
           - type: mean
             field: is_correct
 
-Without `metrics` a scorer has its `default_metrics`; with `metrics: []` it has none.
+Without `metrics`, a scorer has its `default_metrics`. With `metrics: []`, it has none.
 """
 
 from ast import literal_eval
@@ -31,7 +31,7 @@ _LONGEST_SHOWN = 80
 
 
 class ScorerSpec(Component):
-    """A scorer in a document; one that scores samples one by one is a `ports.Scorer`."""
+    """A scorer in a document. Most score one sample at a time and implement `ports.Scorer`."""
 
     type: str
     """The kind of scorer."""
@@ -47,54 +47,55 @@ class ScorerSpec(Component):
     """Metrics computed from the scores. Default: the default metrics of the scorer's type."""
 
     version: ClassVar[int] = 1
-    """Increases with every change that could change a score."""
+    """Increase it with every change that could change a score."""
     not_in_keys_if_unset: ClassVar[frozenset[str]] = frozenset()
-    """Optional fields that are newer than stored scores: without them, the keys are as before."""
+    """Optional fields added later. If unset, they are not part of the score key, so that scores
+    stored earlier stay valid."""
     score_names: ClassVar[tuple[str, ...] | None] = None
-    """The names of its scores; None if only a run shows them."""
+    """Names of the scores; None if they are known only after a run."""
     score_ranges: ClassVar[dict[str, tuple[float | None, float | None]]] = {}
-    """The lowest and the highest value of scores, if known in advance."""
+    """Lowest and highest possible value of each score, if known in advance."""
     text_scores: ClassVar[tuple[str, ...]] = ()
     """Names of text scores, which cannot be aggregated over trials."""
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Type and field of each metric of a scorer without `metrics`."""
 
     needs_sandbox: ClassVar[bool] = False
-    """Whether it runs code from a model."""
+    """Whether the scorer runs code that a model wrote."""
 
     @property
     def name(self) -> str:
-        """Its type."""
+        """The scorer's type."""
         return self.type
 
     @property
     def model_keys(self) -> tuple[str, ...]:
-        """The models that it calls besides the evaluated one."""
+        """Models that the scorer calls in addition to the evaluated model."""
         return ()
 
     @property
     def required_columns(self) -> tuple[str, ...]:
-        """The columns that it reads by name, not in a template, and that a sample must have."""
+        """Columns that the scorer reads by name, not in a template, and that a sample must have."""
         return ()
 
     @property
     def calls_model(self) -> bool:
-        """Whether it calls any model."""
+        """Whether the scorer calls a model."""
         return bool(self.model_keys)
 
     @cached_property
     def settings(self) -> str:
-        """All of its fields that can change a score, as canonical JSON."""
+        """All fields that can change a score, as canonical JSON."""
         unset = {name for name in self.not_in_keys_if_unset if getattr(self, name) is None}
         fields = self.model_dump(mode="json", exclude=_NOT_IN_THE_SCORE | unset, context=FOR_KEYS)
         return dumps(fields, sort_keys=True, ensure_ascii=False)
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return its fields and the row: a template or a snippet may read any column."""
+        """Return the fields and the row, because a template or snippet may read any column."""
         return f"{self.settings}{json.encode(sample.data, enc_hook=str).decode()}"
 
     def reuse(self, score: Score) -> Score | None:
-        """Return a stored score as it would be now, without a model call; None if unusable."""
+        """Adapt a stored score to the current settings without a model call, or return None."""
         return score
 
 
@@ -103,7 +104,7 @@ AnyScorer = Annotated[ScorerSpec, ComponentUnion("scorers")]
 
 
 class ComparisonScorer(ScorerSpec):
-    """A scorer that compares two texts: a value and its ground truth."""
+    """A scorer that compares two strings: a value and the ground truth."""
 
     ground_truth: Template
     """Text to compare the value with. May refer to `sample`."""
@@ -112,17 +113,17 @@ class ComparisonScorer(ScorerSpec):
     the text of the last assistant message. Required in tasks without a solver."""
 
     def render_pair(self, case: Case) -> tuple[str, str]:
-        """Return the rendered value (without one, the answer) and the rendered ground truth."""
+        """Return the rendered value (by default, the answer) and the rendered ground truth."""
         return render_value(self.value, case), self.ground_truth.render(sample=case.sample.data)
 
 
 def template_variables(case: Case) -> dict[str, Any]:
-    """Return the variables for the template of a value; without a solver, only `sample`."""
+    """Return the variables for the `value` template; in a task without a solver, only `sample`."""
     return variables(case.sample.data, None if case.answer is None else case.answer.conversation)
 
 
 def render_value(value: Template | None, case: Case) -> str:
-    """Return the rendered value; without a template, the answer."""
+    """Return the rendered value, or the answer if there is no template."""
     return answer_text(case) if value is None else value.render(**template_variables(case))
 
 
@@ -143,7 +144,7 @@ def answer_text(case: Case) -> str:
         if text is not None:
             return text
     if isinstance(output, ChatCompletion):
-        return str(output)  # it only called functions
+        return str(output)  # the message contains only function calls
     raise ValueError(
         "there is no assistant message to compare: set `value` to the text to compare, such as "
         "`{{ solver_output.output.label }}`"
@@ -151,11 +152,11 @@ def answer_text(case: Case) -> str:
 
 
 def read_list(text: str, *, field: str) -> list[Any]:
-    """Parse a rendered list, as JSON or Python syntax; ValueError names the `field`."""
+    """Parse a rendered list in JSON or Python syntax; ValueError names the `field`."""
     for read in (loads, literal_eval):
         try:
             value = read(text.strip())
-        except (ValueError, SyntaxError, RecursionError, MemoryError):  # the last two: too deep
+        except (ValueError, SyntaxError, RecursionError, MemoryError):  # the last two: deep nesting
             continue
         if isinstance(value, list | tuple):
             return list(value)
@@ -170,7 +171,7 @@ _STRUCTURED: dict[str, tuple[set[str], ...]] = {
         {"values", "metadata", "direct_ios"},
     ),
 }
-"""Keys that may hold the scores, and the keys that a dict of this form has."""
+"""For each key that may contain the scores: the sets of keys that such a dict may have."""
 
 
 def parse_score(returned: Any, *, where: str = "compute_scores") -> Score:
@@ -180,9 +181,9 @@ def parse_score(returned: Any, *, where: str = "compute_scores") -> Score:
         {"scores": {"accuracy": 0.95}, "metadata": {"tokens": 123}}         scores with metadata
         {"values": {"accuracy": 0.95}, "metadata": None, "direct_ios": []}  a `SampleScore`
 
-    It is the second form only if `scores` is a dict and the only other key is `metadata`, and the
-    third only if `values` is a dict and the other keys are `metadata`, `direct_ios` or both. It
-    counts as right or wrong if it has a boolean `is_correct`.
+    The second form applies only if `scores` is a dict and the only other key is `metadata`. The
+    third applies only if `values` is a dict and the other keys are `metadata`, `direct_ios` or
+    both. A boolean `is_correct` decides whether the answer counts as correct.
     """
     values = _check_names(returned, expected=f"{where} must return a dict of scores")
     metadata = None
@@ -204,7 +205,7 @@ def _check_names(value: Any, *, expected: str) -> dict[str, Any]:
     if value is None:
         raise ValueError(f"{expected}, got `None`: is a `return` missing?")
     if not isinstance(value, dict):
-        raise ValueError(f"{expected}, got `{type(value).__name__}`: {short(value)}")  # noqa: TRY004 - what an author's function gave is a value
+        raise ValueError(f"{expected}, got `{type(value).__name__}`: {short(value)}")  # noqa: TRY004 - a wrong return value of the author's code
     for name in value:
         if not isinstance(name, str):
             raise ValueError(f"{expected} with names that are strings, got {name!r}")  # noqa: TRY004 - the same
@@ -212,7 +213,7 @@ def _check_names(value: Any, *, expected: str) -> dict[str, Any]:
 
 
 def find_model(case: Case, model_key: str) -> Model:
-    """Return the model of that name; ValueError lists the models there are."""
+    """Return the model with this key; ValueError lists the available models."""
     try:
         return case.models[model_key]
     except KeyError:
@@ -221,15 +222,15 @@ def find_model(case: Case, model_key: str) -> Model:
 
 
 def cut(text: str, most: int = _LONGEST_SHOWN) -> str:
-    """Return a text, shortened if long."""
+    """Return the string, shortened if it is long."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def short(value: Any) -> str:
-    """Quote a value, shortened if long."""
+    """Return the quoted value, shortened if it is long."""
     return repr(cut(str(value)))
 
 
 def explain_difference(actual: Any, expected: Any) -> str:
-    """Return the reason for a score below full marks."""
+    """Return the reason for a score below the maximum."""
     return f"{short(actual)} against {short(expected)}"

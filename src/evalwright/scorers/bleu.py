@@ -43,16 +43,16 @@ class Bleu(ComparisonScorer):
 
 
 def bleu(actual: str, expected: str) -> float:
-    """Sentence BLEU in [0, 1]. Papineni et al. (2002), ACL; Post (2018), WMT, for the tokens."""
+    """Compute sentence BLEU in [0, 1]. Papineni et al. (2002), ACL; tokens: Post (2018), WMT."""
     if actual == expected:
         return 1.0
-    # Its geometric mean goes by logarithms: equal tokens come out a hair above 100.
+    # sacrebleu computes the geometric mean with logarithms: equal tokens can score above 100.
     return min(1.0, _bleu().sentence_score(actual, [expected]).score / 100)
 
 
 @cache
 def _bleu() -> "BLEU":
-    # Imported here, because it takes longer than most commands.
+    # Imported here, because the import takes longer than most commands.
     from sacrebleu.metrics.bleu import BLEU
 
     return BLEU(tokenize="13a", smooth_method="exp", effective_order=True)

@@ -7,10 +7,10 @@
 
 The score is sentence chrF2 as computed by sacrebleu (signature
 `nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no`) on the texts in Unicode form NFC, divided by 100.
-It works on characters, so it also suits languages with rich morphology and scripts without spaces.
-Identical strings score 1, even if both are empty. With `word_order: 2`, the score is chrF++, which
-also compares words and pairs of words. The mean of sentence scores is not the same as corpus chrF.
-This scorer is an evalwright extension.
+The score is based on characters, so it also suits languages with rich morphology and scripts
+without spaces. Identical strings score 1, even if both are empty. With `word_order: 2`, the score
+is chrF++, which also compares words and pairs of words. The mean of sentence scores is not the same
+as corpus chrF. This scorer is an evalwright extension.
 """
 
 from functools import cache
@@ -48,7 +48,7 @@ class Chrf(ComparisonScorer):
 
 
 def chrf(actual: str, expected: str, *, word_order: int = 0) -> float:
-    """Sentence chrF2 in [0, 1]. Popović (2015), WMT; with words, Popović (2017), WMT."""
+    """Compute sentence chrF2 in [0, 1]. Popović (2015), WMT; with words, Popović (2017), WMT."""
     if actual == expected:
         return 1.0
     return min(1.0, float(_chrf(word_order).sentence_score(actual, [expected]).score) / 100)
@@ -56,7 +56,7 @@ def chrf(actual: str, expected: str, *, word_order: int = 0) -> float:
 
 @cache
 def _chrf(word_order: int) -> "CHRF":
-    # Imported here, because it takes longer than most commands.
+    # Imported here, because the import takes longer than most commands.
     from sacrebleu.metrics.chrf import CHRF
 
     return CHRF(word_order=word_order)

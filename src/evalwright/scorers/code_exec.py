@@ -40,11 +40,11 @@ _JINJA = re.compile("{[{%#]")
 
 
 def _check_target(target: Template) -> Template:
-    """Refuse a target that nothing can pass; one with `{{ }}` is checked when it is rendered."""
+    """Reject a target that cannot pass; a target with `{{ }}` is checked after rendering."""
     if _JINJA.search(target.source):
         return target
     if problem := _find_syntax_error(target.source):
-        raise ValueError(f"not Python: {problem}")
+        raise ValueError(f"not valid Python: {problem}")
     if problem := explain_impossible(target.source):
         raise ValueError(f"no program can pass this target: {problem}")
     return target
@@ -110,7 +110,7 @@ class CodeExec(ScorerSpec):
         else:
             targets = [target.render(sample=row) for target in self.targets]
         for number, target in enumerate(targets, start=1):
-            if problem := _find_syntax_error(target):  # the task's mistake, whatever the program is
+            if problem := _find_syntax_error(target):  # an error in the task, not in the answer
                 raise ValueError(f"target {number} does not compile: {problem}")
         program = Program(
             source=post_process(text, self.post_process),

@@ -5,10 +5,10 @@ r"""`contains`: correct if the value contains the ground truth.
         ground_truth: "{{ sample.city }}"
         ignore_case: true                   # optional
 
-The ground truth may be anywhere in the value, even inside a word: `art` is in `party`. To find only
-whole words, use `regex_match` with `\b`. Both texts are compared in Unicode form NFC, so it makes
-no difference whether `é` is one code point or two. If the ground truth is empty, the sample fails,
-because every answer would contain it. This scorer is an evalwright extension.
+The ground truth may occur anywhere in the value, even inside a word: `party` contains `art`. To
+find only whole words, use `regex_match` with `\b`. Both strings are normalized to Unicode form NFC,
+so it makes no difference whether `é` is one code point or two. If the ground truth is empty, the
+sample fails, because every answer would contain it. This scorer is an evalwright extension.
 """
 
 from typing import ClassVar, Literal
@@ -32,17 +32,17 @@ class Contains(ComparisonScorer):
     """Whether case is ignored."""
 
     async def score(self, case: Case) -> Score:
-        """Look for the ground truth."""
+        """Search for the ground truth."""
         actual, expected = self.render_pair(case)
         return score_containment(actual, expected, ignore_case=self.ignore_case)
 
 
 def score_containment(actual: str, expected: str, *, ignore_case: bool) -> Score:
-    """Return whether a text contains another; ValueError if the other is empty."""
-    wanted = fold(require_text(expected), ignore_case=ignore_case)
+    """Score whether `actual` contains `expected`; ValueError if `expected` is empty."""
+    target = fold(require_text(expected), ignore_case=ignore_case)
     return score_match(
         actual,
         expected,
-        is_correct=wanted in fold(actual, ignore_case=ignore_case),
+        is_correct=target in fold(actual, ignore_case=ignore_case),
         reason=f"{short(actual)} does not contain {short(expected)}",
     )

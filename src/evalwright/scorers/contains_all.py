@@ -1,4 +1,4 @@
-"""`contains_all`: correct if the value contains all of several texts.
+"""`contains_all`: correct if the value contains all targets.
 
     scorers:
       - type: contains_all
@@ -9,9 +9,9 @@
       - type: contains_all
         targets: ["{{ sample.name }}", "{{ sample.date }}"]
 
-`coverage` is the share of the texts that the value contains. A text may be anywhere in the value,
-even inside a word. Texts are compared in Unicode form NFC. If the list or one of its texts is
-empty, the sample fails. This scorer is an evalwright extension.
+`coverage` is the share of targets that the value contains. A target may occur anywhere in the
+value, even inside a word. Strings are normalized to Unicode form NFC. If the list or one of its
+targets is empty, the sample fails. This scorer is an evalwright extension.
 """
 
 from typing import ClassVar, Literal
@@ -39,20 +39,22 @@ class ContainsAll(ScorerSpec):
 
     type: Literal["contains_all"]
     targets: TextList
-    """Texts to look for: a list of templates, or one template that renders to a JSON or Python
+    """Strings to search for: a list of templates, or one template that renders to a JSON or Python
     list. May refer to `sample`."""
     value: Template | None = None
-    """Text to look in. May refer to `sample` and `solver_output`. Default: the text of the last
+    """Text to search in. May refer to `sample` and `solver_output`. Default: the text of the last
     assistant message. Required in tasks without a solver."""
     ignore_case: Flag = False
     """Whether case is ignored."""
 
     async def score(self, case: Case) -> Score:
-        """Look for the targets."""
+        """Search for the targets."""
         actual = render_value(self.value, case)
         targets = render_texts(self.targets, case.sample.data, field="targets")
         text = fold(actual, ignore_case=self.ignore_case)
-        missing = [each for each in targets if fold(each, ignore_case=self.ignore_case) not in text]
+        missing = [
+            target for target in targets if fold(target, ignore_case=self.ignore_case) not in text
+        ]
         score = score_match(
             actual,
             targets,

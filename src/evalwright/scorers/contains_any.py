@@ -1,4 +1,4 @@
-"""`contains_any`: correct if the value contains at least one of several texts.
+"""`contains_any`: correct if the value contains at least one of the targets.
 
     scorers:
       - type: contains_any
@@ -9,8 +9,9 @@
       - type: contains_any
         targets: ["{{ sample.city }}", "{{ sample.local_name }}"]
 
-A text may be anywhere in the value, even inside a word. Texts are compared in Unicode form NFC. If
-the list or one of its texts is empty, the sample fails. This scorer is an evalwright extension.
+A target may occur anywhere in the value, even inside a word. Strings are normalized to Unicode form
+NFC. If the list or one of its targets is empty, the sample fails. This scorer is an evalwright
+extension.
 """
 
 from typing import ClassVar, Literal
@@ -32,22 +33,24 @@ class ContainsAny(ScorerSpec):
 
     type: Literal["contains_any"]
     targets: TextList
-    """Texts to look for: a list of templates, or one template that renders to a JSON or Python
+    """Strings to search for: a list of templates, or one template that renders to a JSON or Python
     list. May refer to `sample`."""
     value: Template | None = None
-    """Text to look in. May refer to `sample` and `solver_output`. Default: the text of the last
+    """Text to search in. May refer to `sample` and `solver_output`. Default: the text of the last
     assistant message. Required in tasks without a solver."""
     ignore_case: Flag = False
     """Whether case is ignored."""
 
     async def score(self, case: Case) -> Score:
-        """Look for the targets."""
+        """Search for the targets."""
         actual = render_value(self.value, case)
         targets = render_texts(self.targets, case.sample.data, field="targets")
         text = fold(actual, ignore_case=self.ignore_case)
         return score_match(
             actual,
             targets,
-            is_correct=any(fold(each, ignore_case=self.ignore_case) in text for each in targets),
+            is_correct=any(
+                fold(target, ignore_case=self.ignore_case) in text for target in targets
+            ),
             reason=f"{short(actual)} contains none of {quote_texts(targets)}",
         )

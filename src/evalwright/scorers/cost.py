@@ -1,15 +1,15 @@
-"""`cost`: how many dollars the answer of the evaluated model cost.
+"""`cost`: the cost of the evaluated model's answer, in dollars.
 
     scorers:
       - type: cost
         limit: 0.01                         # optional
 
-`cost` is the price of all requests of a sample to the evaluated model, including retries that were
-charged. Requests of scorers and of other models are not included. The score is `null` if the price
-of the model is unknown, because a cost is never estimated. It is also `null` if any reply was not
-requested, but came from the cache or from a recording. An outcome of an earlier run keeps the cost
-that it had then. With `limit`, `is_within_limit` shows whether the answer was cheap enough. This
-scorer is an evalwright extension.
+`cost` is the total price of the sample's requests to the evaluated model, including retries that
+were charged. Requests by scorers and to other models are not included. The score is `null` if the
+price of the model is unknown, because costs are never estimated. It is also `null` if any reply
+came from the cache or from a recording. Outcomes from earlier runs keep their original cost. With
+`limit`, `is_within_limit` shows whether the answer was cheap enough. This scorer is an evalwright
+extension.
 """
 
 from typing import ClassVar, Literal
@@ -31,14 +31,14 @@ class Cost(ScorerSpec):
 
     type: Literal["cost"]
     limit: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """Number of dollars within which an answer is cheap enough."""
+    """Maximum acceptable cost of an answer, in dollars."""
 
     def reuse(self, score: Score) -> None:
-        """Return nothing: the same answer may have had another price."""
+        """Return None, because the same answer may have had a different price."""
         del score
 
     async def score(self, case: Case) -> Score:
-        """Return the cost of the trace."""
+        """Score the cost of the trace."""
         trace = find_request(case)
         dollars = None if trace is None else trace.usage.cost
         if dollars is None or self.limit is None:

@@ -8,15 +8,16 @@
         decimal_separator: ","
 
 A number may have a sign, thousands separators and an exponent: `-$1,234.50`, `1'234`, `6.02e23`.
-Thousands are groups of three digits; a no-break space may separate them, but an ordinary space may
-not. Digits may be in any script. A minus sign after a letter or a digit is treated as a hyphen: the
-last number in `10-20` is 20. Units and percent signs are ignored. Fractions (the last number in
-`3/4` is 4), powers of ten (`2 × 10^5`) and numbers in words are not supported.
+Thousands are groups of three digits. They may be separated by a no-break space, but not by an
+ordinary space. Digits may be in any script. A minus sign after a letter or a digit is treated as a
+hyphen: the last number in `10-20` is 20. Units and percent signs are ignored. Fractions (the last
+number in `3/4` is 4), powers of ten (`2 × 10^5`) and numbers in words are not supported.
 
 The ground truth must contain exactly one number, written with a decimal point; otherwise, the
 sample fails. A value without a number is incorrect. Numbers are compared as decimals, without
-rounding. If both tolerances are set, meeting one of them is enough. `absolute_error` is the
-difference; it is `null` if the value has no number. This scorer is an evalwright extension.
+rounding. If both tolerances are set, a value within either of them is correct. `absolute_error` is
+the difference; it is `null` if the value contains no number. This scorer is an evalwright
+extension.
 """
 
 import re
@@ -44,7 +45,7 @@ def _compile_number(decimal: Separator, thousands: str) -> re.Pattern[str]:
     more = r"(?:(?P=separator)\d{3}(?!\d))*"
     fraction = rf"[{decimal}\u066b]\d+"
     return re.compile(
-        # A hyphen after a letter or a digit is no sign.
+        # A hyphen after a letter or a digit is not a minus sign.
         r"(?P<sign>(?<![\dA-Za-z_)\]%])[-\u2212])?(?:(?<=[-\u2212])[$€£¥₹])?"
         rf"(?P<digits>(?:{groups}{more}|\d+)(?:{fraction})?|(?<!\d){fraction})"
         r"(?P<exponent>[eE][-+\u2212]?\d{1,3}(?!\d))?"
@@ -58,7 +59,7 @@ _NUMBER: dict[Separator, re.Pattern[str]] = {
 
 
 class EqualsNumber(ComparisonScorer):
-    """Scores `is_correct` and `absolute_error`: the last number against the ground truth."""
+    """Scores `is_correct` and `absolute_error`: the last number compared with the ground truth."""
 
     score_names: ClassVar[tuple[str, ...] | None] = ("is_correct", "absolute_error")
     score_ranges: ClassVar[dict[str, tuple[float | None, float | None]]] = {
@@ -68,14 +69,14 @@ class EqualsNumber(ComparisonScorer):
 
     type: Literal["equals_number"]
     tolerance: float = Field(default=0, ge=0, allow_inf_nan=False)
-    """Largest difference at which the value is still correct."""
+    """Largest difference for which the value is correct."""
     relative_tolerance: float = Field(default=0, ge=0, allow_inf_nan=False)
     """Largest difference as a share of the ground truth: with 0.01, the value may be 1 % off."""
     decimal_separator: Separator = "."
     """Decimal separator of the value. With `,`, the point separates thousands."""
 
     async def score(self, case: Case) -> Score:
-        """Compare the last number."""
+        """Compare the last number with the ground truth."""
         actual, expected = self.render_pair(case)
         target = _parse_ground_truth(expected)
         numbers = find_numbers(actual, decimal=self.decimal_separator)
@@ -94,7 +95,7 @@ class EqualsNumber(ComparisonScorer):
 
 
 def find_numbers(text: str, *, decimal: Separator = ".") -> list[Decimal]:
-    """Return the numbers in a text, in order; one of more than 1,000 digits is left out."""
+    """Return the numbers in a text, in order, except numbers of more than 1,000 digits."""
     matches = _NUMBER[decimal].finditer(text)
     return [_parse(match, decimal) for match in matches if len(match[0]) <= _MOST_DIGITS]
 

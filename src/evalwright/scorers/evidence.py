@@ -1,4 +1,4 @@
-"""The evidence of a system task: its snippet is called once, without a sample.
+"""The scorer of a system task: calls the task's snippet once, without a sample.
 
 definition:
   type: system_task
@@ -18,21 +18,21 @@ from evalwright.scorers.base import cut
 from evalwright.types import Sample, Score
 
 KEY = "evidence"
-"""Its name in reports."""
+"""Name of the scorer in reports."""
 
 
 class EvidenceScorer(Scorer):
-    """Calls `compute_evidence`, and uses its metrics as scores."""
+    """Calls `compute_evidence` and uses the returned metrics as scores."""
 
     name = KEY
     version = 1
 
     def __init__(self, snippet: Snippet, context: Mapping[str, Any]) -> None:
-        """`context` is passed to a function that takes an argument."""
+        """`context` is passed to the function if it takes an argument."""
         self._snippet, self._context = snippet, dict(context)
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return the snippet and its context: there is no sample."""
+        """Return the snippet and its context. There is no sample."""
         del sample
         return f"{self._snippet.text_for_keys}{dumps(self._context, sort_keys=True, default=str)}"
 
@@ -45,7 +45,7 @@ class EvidenceScorer(Scorer):
         with self._snippet.locate_errors("compute_evidence"):
             metrics = returned.get("metrics") if isinstance(returned, dict) else None
             if not isinstance(metrics, dict):
-                raise ValueError(  # noqa: TRY004 - what an author's function gave is a value
+                raise ValueError(  # noqa: TRY004 - a wrong return value of the author's code
                     'compute_evidence must return {"metrics": {name: {"value": number}}}, '
                     f"got {cut(repr(returned))}"
                 )
@@ -71,5 +71,5 @@ def _check_metric(name: str, entry: Any) -> None:
 
 
 def _parse_value(value: float | None) -> float | None:
-    """Return the number; None (undefined) if it is null or not finite."""
+    """Return the number; None if it is undefined (null or not finite)."""
     return None if value is None or not math.isfinite(value) else float(value)

@@ -1,4 +1,4 @@
-"""`exact_match`: correct if the value equals the ground truth, apart from what the options ignore.
+"""`exact_match`: correct if the value equals the ground truth, with optional normalization.
 
     scorers:
       - type: exact_match
@@ -8,12 +8,12 @@
         ignore_articles: true
         ignore_whitespace: true
 
-White space at either end is never compared, and both texts are compared in Unicode form NFC.
-Without options, everything else counts. `string_equals`, by contrast, compares every character. The
-options apply in this order: case, punctuation, articles, white space. An option that would leave
-nothing of a text is not applied to that text: with `ignore_articles`, the answer `A` still differs
-from `the`. The first three options together are the normalization of SQuAD for English text,
-extended to the punctuation of all scripts. This scorer is an evalwright extension.
+Leading and trailing whitespace is always ignored, and both strings are normalized to Unicode form
+NFC. Without options, all other characters are compared. `string_equals`, by contrast, compares
+every character. The options apply in this order: case, punctuation, articles, whitespace. An option
+is not applied to a string if it would remove the whole string: with `ignore_articles`, the answer
+`A` still differs from `the`. The first three options together are the normalization of SQuAD for
+English text, extended to the punctuation of all scripts. This scorer is an evalwright extension.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from evalwright.types import CONTAINS_TARGET, Score
 
 
 class ExactMatch(ComparisonScorer):
-    """Scores `is_correct`: whether the value and the ground truth are equal once normalised."""
+    """Scores `is_correct`: whether the normalized value equals the normalized ground truth."""
 
     score_names: ClassVar[tuple[str, ...] | None] = ("is_correct",)
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "is_correct"),)
@@ -42,13 +42,13 @@ class ExactMatch(ComparisonScorer):
     ignore_punctuation: Flag = False
     """Whether punctuation in any script is ignored. It is removed, so `3.5` equals `35`."""
     ignore_articles: Flag = False
-    """Whether the English words `a`, `an` and `the` are ignored, as well as the amount of white
-    space between words."""
+    """Whether the English words `a`, `an` and `the` and the amount of whitespace between words are
+    ignored."""
     ignore_whitespace: Flag = False
-    """Whether all white space is ignored: `New York` equals `NewYork`."""
+    """Whether all whitespace is ignored: `New York` equals `NewYork`."""
 
     async def score(self, case: Case) -> Score:
-        """Normalise both texts, and compare them."""
+        """Normalize and compare both strings."""
         actual, expected = self.render_pair(case)
         equal = self._normalize(actual) == self._normalize(expected)
         score = score_match(

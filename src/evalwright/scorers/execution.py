@@ -4,14 +4,14 @@ from evalwright.impossible_targets import explain_impossible
 from evalwright.ports import Sandbox
 from evalwright.types import Program, Score
 
-EXECUTION_VERSION = 3
-"""Changes when the same program may get another score."""
+EXECUTION_VERSION = 4
+"""Increase it when the same program may get a different score."""
 
 
 async def score_program(sandbox: Sandbox | None, program: Program) -> Score:
-    """Return `score`, with metadata of the execution; ValueError for a target that cannot pass."""
+    """Return `score` with metadata of the execution; ValueError for a target that cannot pass."""
     if sandbox is None:
-        raise ValueError("code_exec needs a sandbox, but there is none")
+        raise ValueError("code_exec needs a sandbox, but none is available")
     for number, target in enumerate(program.targets, start=1):
         if why := explain_impossible(target, sandbox.packages):
             name = f"target {number} of {len(program.targets)}"

@@ -29,13 +29,13 @@ Mode = Literal["any_order", "in_order"]
 
 
 class Call(Struct, frozen=True):
-    """A call, made or required. If it is required without arguments, any arguments match."""
+    """A made or a required call. A required call without arguments matches any arguments."""
 
     name: str
     arguments: Any = None
 
     def meets(self, required: "Call") -> bool:
-        """Whether this call, which was made, matches the required one."""
+        """Whether this made call matches the required call."""
         return self.name == required.name and (
             required.arguments is None or is_same_json(self.arguments, required.arguments)
         )
@@ -48,7 +48,7 @@ class Call(Struct, frozen=True):
 
 
 class FunctionCallCoverage(ScorerSpec):
-    """Scores how many of the required calls were made, and how many others."""
+    """Scores how many of the required calls, and how many other calls, were made."""
 
     score_names: ClassVar[tuple[str, ...] | None] = (
         *("all_required_calls_made", "required_calls_coverage"),
@@ -68,7 +68,7 @@ class FunctionCallCoverage(ScorerSpec):
     """Whether the calls must be made in the listed order."""
 
     async def score(self, case: Case) -> Score:
-        """Match the calls that were made with the required ones."""
+        """Match the made calls with the required calls."""
         if case.answer is None:
             raise ValueError(
                 "`function_call_coverage` needs the calls of a solver, but the task has no solver"
@@ -86,10 +86,11 @@ class FunctionCallCoverage(ScorerSpec):
 
 
 def match_calls(required: Sequence[Call], called: Sequence[Call]) -> list[bool]:
-    """Return for each required call whether it was made; a call that was made meets only one.
+    """Return for each required call whether it was made. A made call matches at most one.
 
-    Calls required with arguments are matched first. Otherwise the order does not matter: those with
-    the same arguments match the same calls, and those with only a name match any that are left.
+    Required calls with arguments are matched first. Apart from that, the order does not matter:
+    required calls with the same arguments match the same calls, and those with only a name match
+    any remaining call.
     """
     unmatched = list(called)
     is_met = [False] * len(required)
@@ -103,13 +104,13 @@ def match_calls(required: Sequence[Call], called: Sequence[Call]) -> list[bool]:
 
 
 def in_order(required: Sequence[Call], called: Sequence[Call]) -> bool:
-    """Whether the required calls are a subsequence of those that were made."""
+    """Whether the required calls are a subsequence of the made calls."""
     rest = iter(called)
     return all(any(call.meets(entry) for call in rest) for entry in required)
 
 
 def is_same_json(first: Any, second: Any) -> bool:
-    """Whether two JSON values are equal. In plain Python, `True == 1`."""
+    """Whether two JSON values are equal. Unlike in Python, `true` does not equal `1`."""
     if isinstance(first, dict) and isinstance(second, dict):
         return first.keys() == second.keys() and all(
             is_same_json(value, second[key]) for key, value in first.items()
@@ -162,21 +163,21 @@ def _parse_call(entry: Any, index: int) -> Call:
             f"entry {index} of `function_calls` may have only `name` and `arguments`, "
             f"not {', '.join(f'`{key}`' for key in unknown)}"
         )
-    written = entry.get("arguments")
-    arguments = None if written is None else _parse_arguments(written)
+    arguments_field = entry.get("arguments")
+    arguments = None if arguments_field is None else _parse_arguments(arguments_field)
     if arguments is not None and not isinstance(arguments, dict):
         raise ValueError(
             f"`arguments` in entry {index} of `function_calls` must be an object, "
-            f"got {short(written)}"
+            f"got {short(arguments_field)}"
         )
     return Call(entry["name"], arguments)
 
 
-def _parse_arguments(written: Any) -> Any:
+def _parse_arguments(arguments_field: Any) -> Any:
     """Parse the arguments of a call as JSON; other text is returned unchanged."""
-    if not isinstance(written, str):
-        return {} if written is None else written
+    if not isinstance(arguments_field, str):
+        return {} if arguments_field is None else arguments_field
     try:
-        return loads(written) if written.strip() else {}
+        return loads(arguments_field) if arguments_field.strip() else {}
     except (ValueError, RecursionError):
-        return written
+        return arguments_field

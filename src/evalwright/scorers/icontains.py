@@ -4,7 +4,7 @@
       - type: icontains
         ground_truth: "{{ sample.city }}"
 
-This is `contains` with `ignore_case: true`. This scorer is an evalwright extension.
+Equivalent to `contains` with `ignore_case: true`. This scorer is an evalwright extension.
 """
 
 from typing import ClassVar, Literal
@@ -24,6 +24,6 @@ class Icontains(ComparisonScorer):
     type: Literal["icontains"]
 
     async def score(self, case: Case) -> Score:
-        """Look for the ground truth."""
+        """Search for the ground truth."""
         actual, expected = self.render_pair(case)
         return score_containment(actual, expected, ignore_case=True)

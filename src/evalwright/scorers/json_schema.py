@@ -11,14 +11,14 @@
 
 Without `json_schema`, any valid JSON is accepted. The schema is a mapping or JSON text, such as
 `!include order.json`. A schema with `$ref` must be JSON text, because `$ref` in a task document
-includes a file. The dialect is the one that `$schema` names, by default draft 2020-12. A `$ref` to
-another schema document is never fetched; instead, the sample fails. A schema requires the extra
+includes a file. `$schema` selects the dialect, by default draft 2020-12. A `$ref` to a different
+schema document is never fetched; instead, the sample fails. A schema requires the extra
 `json-schema`: `pip install 'evalwright[json-schema]'`.
 
 `ground_truth` is a template that renders to a JSON object. Each of its fields is compared with the
-field of the same name in the value. Other fields of the value are ignored. Numbers are equal if
-their values are equal (`2` and `2.0`), and strings are equal if all their characters are. Lists and
-objects are compared as a whole.
+field of the same name in the value. Other fields of the value are ignored. Numbers are compared by
+value (`2` equals `2.0`), and strings character by character. Lists and objects are compared as a
+whole.
 
 `is_valid_json` and `meets_schema` are true or false. `fields_correct` is the share of the compared
 fields that are right, or `null` without `ground_truth`. `NaN` and `Infinity` are not JSON. A
@@ -44,18 +44,18 @@ _INSTALL = "pip install 'evalwright[json-schema]'"
 
 
 class InvalidJsonText(ValueError):
-    """A text is not JSON."""
+    """Raised for text that is not JSON."""
 
 
 def parse_json(text: str) -> Any:
-    """Return the value of a JSON text; `InvalidJsonText` if it is none."""
+    """Parse JSON; `InvalidJsonText` if the text is not JSON."""
     try:
         return loads(text, parse_constant=_refuse_constant)
     except JSONDecodeError as error:
         message = f"{error.msg} at line {error.lineno} column {error.colno}"
     except RecursionError:
         message = "nested too deeply"
-    except ValueError as error:  # a constant, or a number with thousands of digits
+    except ValueError as error:  # `NaN`, `Infinity` or a number with thousands of digits
         message = str(error)
     raise InvalidJsonText(f"not JSON: {message}: {short(text)}")
 
@@ -65,14 +65,14 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _check_schema(schema: Any) -> Any:
-    """Return the schema as a mapping or a boolean; ValueError if it is no JSON Schema."""
+    """Return the schema as a mapping or a boolean; ValueError if it is not a JSON Schema."""
     parsed = parse_json(schema) if isinstance(schema, str) else schema
     _build_validator(parsed)
     return parsed
 
 
 def _build_validator(schema: Any) -> "Validator":
-    # Imported here, because the extra is optional.
+    # Imported here, because the dependency is optional.
     try:
         from jsonschema import Draft202012Validator, SchemaError
         from jsonschema.validators import validator_for
@@ -86,11 +86,11 @@ def _build_validator(schema: Any) -> "Validator":
     except SchemaError as error:
         message = f"not a JSON Schema: {cut(error.message)} at {error.json_path}"
         raise ValueError(message) from error
-    return kind(schema, registry=Registry())  # an empty registry fetches nothing
+    return kind(schema, registry=Registry())  # with an empty registry, nothing is fetched
 
 
 class JsonSchema(ScorerSpec):
-    """Scores `is_correct`, and with it `is_valid_json`, `meets_schema` and `fields_correct`."""
+    """Scores `is_correct`, `is_valid_json`, `meets_schema` and `fields_correct`."""
 
     score_names: ClassVar[tuple[str, ...] | None] = (
         "is_correct",
@@ -153,7 +153,7 @@ class JsonSchema(ScorerSpec):
         try:
             errors = list(self._validator.iter_errors(answer))
         except Unresolvable as error:
-            raise ValueError(f"`json_schema` refers to what is not in it: {error}") from error
+            raise ValueError(f"`json_schema` has an unresolvable reference: {error}") from error
         return [f"{error.json_path}: {cut(error.message)}" for error in errors]
 
 
@@ -179,13 +179,13 @@ def _find_wrong_fields(answer: Any, expected: dict[str, Any]) -> list[str]:
         if name not in answer:
             wrong.append(f"`{name}` is missing")
         elif not _equal(answer[name], value):
-            found, wanted = (dumps(each, ensure_ascii=False) for each in (answer[name], value))
-            wrong.append(f"`{name}` is {cut(found)}, expected {cut(wanted)}")
+            actual, target = (dumps(item, ensure_ascii=False) for item in (answer[name], value))
+            wrong.append(f"`{name}` is {cut(actual)}, expected {cut(target)}")
     return wrong
 
 
 def _equal(left: Any, right: Any) -> bool:
-    """Whether two JSON values are equal; true is not 1."""
+    """Whether two JSON values are equal; true does not equal 1."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, dict) and isinstance(right, dict):

@@ -1,4 +1,4 @@
-"""`labeler_via_model`: a label that a model assigns to an answer or a sample.
+"""`labeler_via_model`: a label assigned by a model to an answer or a sample.
 
     scorers:
       - type: labeler_via_model
@@ -26,7 +26,7 @@ KEYS = ("label", "prediction", "classification")
 
 
 class LabelerViaModel(JudgeSpec):
-    """Scores `label`: the label that the model assigns."""
+    """Scores `label`: the label that the model assigned."""
 
     score_names: ClassVar[tuple[str, ...] | None] = ("label",)
     text_scores: ClassVar[tuple[str, ...]] = ("label",)
@@ -46,17 +46,17 @@ class LabelerViaModel(JudgeSpec):
 
     @property
     def verdict_schema(self) -> tuple[str, str, dict[str, Any]]:
-        """One of the labels, or any text."""
+        """Return the schema for one of the labels, or for any text."""
         labels = {"enum": [*self.valid_labels]} if self.valid_labels else {}
         return "label", "label", {"type": "string", **labels}
 
     @cached_property
     def reader(self) -> LabelReader | FreeLabelReader:
-        """Read one of the labels, or any short text."""
+        """Return a reader for one of the labels, or for any short text."""
         if self.valid_labels:
             return LabelReader(self.valid_labels, keys=KEYS)
         return FreeLabelReader(keys=KEYS)
 
     def make_score(self, verdict: str) -> Score:
-        """Return the label itself."""
+        """Return the label as the score."""
         return Score(values={"label": verdict}, metadata={"label": verdict})

@@ -1,16 +1,16 @@
-"""`latency`: how many seconds the evaluated model took to answer.
+"""`latency`: the time that the evaluated model took to answer, in seconds.
 
     scorers:
       - type: latency
         limit_s: 2                          # optional
 
-`latency_s` is the sum of the times from each request of a sample to its reply. It includes retries,
-and the time that a request waits because of the concurrency limit or the rate limit. To measure the
+`latency_s` is the sum of the times from each request of a sample to its reply. It includes retries
+and the time that requests wait because of the concurrency limit or the rate limit. To measure the
 model alone, use `--concurrency 1`.
 
-The score is `null` if any reply was not requested, but came from the cache or from a recording. An
-outcome of an earlier run keeps the time that it took then. With `limit_s`, `is_within_limit` shows
-whether the answer was fast enough. This scorer is an evalwright extension.
+The score is `null` if any reply came from the cache or from a recording. Outcomes from earlier runs
+keep their original time. With `limit_s`, `is_within_limit` shows whether the answer was fast
+enough. This scorer is an evalwright extension.
 """
 
 from typing import ClassVar, Literal
@@ -32,14 +32,14 @@ class Latency(ScorerSpec):
 
     type: Literal["latency"]
     limit_s: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """Number of seconds within which an answer is fast enough."""
+    """Maximum acceptable time for an answer, in seconds."""
 
     def reuse(self, score: Score) -> None:
-        """Return nothing: the same answer may have taken another time."""
+        """Return None, because the same answer may have taken a different time."""
         del score
 
     async def score(self, case: Case) -> Score:
-        """Return the time of the trace."""
+        """Score the duration of the trace."""
         trace = find_request(case)
         if trace is None:
             return Score(values={"latency_s": None, "is_within_limit": None})

@@ -6,9 +6,9 @@
         ignore_case: true                   # optional
 
 `distance` is the number of characters to insert, delete or replace. `similarity` is from 0 to 1:
-`1 - distance / length of the longer text`. Two empty texts have a similarity of 1. White space at
-either end is not compared. A character is a code point of the text in Unicode form NFC. This scorer
-is an evalwright extension.
+`1 - distance / length of the longer string`. Two empty strings have a similarity of 1. Leading and
+trailing whitespace is ignored. A character is a code point of the string in Unicode form NFC. This
+scorer is an evalwright extension.
 """
 
 from typing import ClassVar, Literal
@@ -44,7 +44,7 @@ class Levenshtein(ComparisonScorer):
         )
 
     def _measure(self, actual: str, expected: str) -> tuple[int, int]:
-        """Return the distance, and the length of the longer text."""
+        """Return the distance and the length of the longer string."""
         # Imported here, because only some runs need it.
         from rapidfuzz.distance.Levenshtein import distance
 

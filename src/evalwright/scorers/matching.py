@@ -1,4 +1,4 @@
-"""What the scorers share that look for texts in an answer: a score, and a list of targets."""
+"""Shared code of the scorers that search for strings in an answer."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -14,34 +14,34 @@ TextList = Annotated[
     | Annotated[Template, Tag("template")],
     Discriminator(lambda value: "list" if isinstance(value, list) else "template"),
 ]
-"""Texts: one template per text, or one template that renders to a JSON or Python list of them."""
+"""Strings: one template per string, or one template that renders to a JSON or Python list."""
 
 
 def render_texts(texts: TextList, row: Mapping[str, Any], *, field: str) -> list[str]:
-    """Return the rendered texts; ValueError if there are none, or if one is empty or no text."""
+    """Return the rendered strings; ValueError if there are none or if an item is not valid."""
     if isinstance(texts, Template):
         rendered = read_list(texts.render(sample=row), field=field)
     else:
         rendered = [text.render(sample=row) for text in texts]
     if not rendered:
-        raise ValueError(f"`{field}` rendered to an empty list: it needs at least one text")
+        raise ValueError(f"`{field}` rendered to an empty list; expected at least one string")
     for item in rendered:
         if isinstance(item, bool) or not isinstance(item, str | int | float):
-            raise ValueError(f"`{field}` must render to a list of texts, got {short(rendered)}")  # noqa: TRY004 - a wrong value in the data
+            raise ValueError(f"`{field}` must render to a list of strings, got {short(rendered)}")  # noqa: TRY004 - a wrong value in the data
     return [require_text(str(item), field=field) for item in rendered]
 
 
 def require_text(text: str, *, field: str = "ground_truth") -> str:
-    """Return the text; ValueError if it is empty: every answer would contain it."""
+    """Return the text; ValueError if it is empty, because every answer would contain it."""
     if not text:
         raise ValueError(
-            f"`{field}` rendered to an empty text, which every answer contains: check the row"
+            f"`{field}` rendered to an empty string, which every answer contains: check the row"
         )
     return text
 
 
 def score_match(actual: str, expected: Any, *, is_correct: bool, reason: str) -> Score:
-    """Return the score of a comparison that is either right or wrong."""
+    """Return the score of a comparison whose result is correct or incorrect."""
     return Score(
         values={"is_correct": is_correct},
         correct=is_correct,
@@ -51,5 +51,5 @@ def score_match(actual: str, expected: Any, *, is_correct: bool, reason: str) ->
 
 
 def quote_texts(texts: Sequence[str]) -> str:
-    """Return the quoted texts in a row, shortened if long."""
+    """Return the quoted strings, separated by commas and shortened if long."""
     return cut(", ".join(map(repr, texts)))

@@ -29,7 +29,7 @@ from evalwright.types import Score
 
 KEYS = ("prediction", "label", "verdict", "classification")
 FALLBACK_KEYS = ("result", "answer", "judgment", "judgement", "evaluation")
-"""Keys that count if their value is a label."""
+"""Keys that are read if their value is a label."""
 
 LabelList = Annotated[list[Title], Field(min_length=1)]
 
@@ -54,16 +54,16 @@ class ModelAsAJudgeClassifier(JudgeSpec):
 
     @property
     def verdict_schema(self) -> tuple[str, str, dict[str, Any]]:
-        """One of the labels."""
+        """Return the schema for one of the labels."""
         return "verdict", "prediction", {"type": "string", "enum": [*self.labels]}
 
     @cached_property
     def reader(self) -> LabelReader:
-        """Read one of the labels."""
+        """Return a reader for one of the labels."""
         return LabelReader(self.labels, keys=KEYS, fallback_keys=FALLBACK_KEYS)
 
     def make_score(self, verdict: str) -> Score:
-        """Score correct or incorrect, by the list that the label is in."""
+        """Score the label as correct or incorrect, depending on its list."""
         right = verdict in self.correct_labels
         return Score(
             values={"is_correct": right},

@@ -1,4 +1,4 @@
-"""`model_as_a_judge_scorer`: a judge's rating of an answer, on a numeric scale.
+"""`model_as_a_judge_scorer`: a judge model's rating of an answer on a numeric scale.
 
     scorers:
       - type: model_as_a_judge_scorer
@@ -25,7 +25,7 @@ from evalwright.scorers.judging.verdict_values import NumberReader
 from evalwright.types import Score
 
 _FARTHEST = 1e12
-"""Beyond any realistic scale, but small enough for exact arithmetic."""
+"""Larger than any realistic scale, but small enough for exact arithmetic."""
 
 Bound = Annotated[float, Field(ge=-_FARTHEST, le=_FARTHEST, strict=True)]
 
@@ -44,7 +44,7 @@ class ModelAsAJudgeScorer(JudgeSpec):
 
     @field_validator("score_max")
     @classmethod
-    def _above_the_least(cls, highest: float, info: ValidationInfo) -> float:
+    def _check_above_minimum(cls, highest: float, info: ValidationInfo) -> float:
         lowest = info.data.get("score_min")
         if lowest is not None and not lowest < highest:
             raise ValueError(f"expected a number above `score_min` ({lowest:g}), got {highest:g}")
@@ -52,17 +52,17 @@ class ModelAsAJudgeScorer(JudgeSpec):
 
     @property
     def verdict_schema(self) -> tuple[str, str, dict[str, Any]]:
-        """A number on the scale."""
+        """Return the schema for a number on the scale."""
         scale = {"minimum": self.score_min, "maximum": self.score_max}
         return "score", "score", {"type": "number", **scale}
 
     @cached_property
     def reader(self) -> NumberReader:
-        """Read a number on the scale."""
+        """Return a reader for a number on the scale."""
         return NumberReader(self.score_min, self.score_max)
 
     def make_score(self, verdict: float) -> Score:
-        """Scale the number to [0, 1]."""
+        """Scale the rating to [0, 1]."""
         score = (verdict - self.score_min) / (self.score_max - self.score_min)
         full = verdict == self.score_max
         return Score(

@@ -1,4 +1,4 @@
-"""`python`: scores that a Python function computes, one sample at a time.
+"""`python`: scores computed by a Python function, one sample at a time.
 
     scorers:
       - type: python
@@ -23,7 +23,7 @@ from evalwright.types import Score
 
 
 class PythonScorer(ScorerSpec):
-    """Scores whatever `compute_scores` returns."""
+    """Uses the return value of `compute_scores` as the scores."""
 
     version: ClassVar[int] = 3
 

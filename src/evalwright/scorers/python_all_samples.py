@@ -1,4 +1,4 @@
-"""`python_all_samples`: scores that a Python function computes for all samples at once.
+"""`python_all_samples`: scores computed by a Python function for all samples at once.
 
     scorers:
       - type: python_all_samples
@@ -8,9 +8,9 @@
             field: is_unique
 
 The function returns a list with one entry per sample, in the same order. Use this scorer for scores
-that depend on other samples, such as duplicates, ranks or shares. All samples are in memory at
-once, so use `python` for large tasks if you can. Without `metrics`, the report shows the mean of
-each numeric score, marked as a default.
+that depend on other samples, such as duplicates, ranks or shares. All samples are kept in memory,
+so prefer `python` for large tasks. Without `metrics`, the report shows the mean of each numeric
+score, marked as a default.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ Rows = Sequence[dict[str, Any]]
 
 
 class PythonAllSamples(ScorerSpec):
-    """Scores whatever `compute_scores` returns for each sample."""
+    """Uses the return values of `compute_scores` as the scores, one per sample."""
 
     version: ClassVar[int] = 3
 
@@ -63,7 +63,7 @@ class PythonAllSamples(ScorerSpec):
 
 def _parse_scores(returned: Any, *, expected: int) -> list[Score]:
     if not isinstance(returned, list):
-        raise ValueError(  # noqa: TRY004 - what an author's function gave is a value
+        raise ValueError(  # noqa: TRY004 - a wrong return value of the author's code
             "compute_scores must return a list with one entry per sample, "
             f"got `{type(returned).__name__}`: {short(returned)}"
         )

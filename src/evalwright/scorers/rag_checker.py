@@ -45,9 +45,9 @@ from evalwright.types import Sample, Score
 Mode = Literal["all_claims", "required_only", "required_and_optional"]
 
 DEFAULT_TARGET = "target"
-"""The target's column by default, if the sample has it."""
+"""Default column of the target, if the sample has it."""
 REQUIRED = "required_"
-"""Prefix of the names of scores over required claims only."""
+"""Prefix of the names of scores that include only required claims."""
 _PREFIXES: Mapping[Mode, tuple[str, ...]] = {
     "all_claims": ("",),
     "required_only": (REQUIRED,),
@@ -59,11 +59,11 @@ _NOT_ASKED = {"key", "purpose", "display_name", "metrics", "scores_to_compute", 
 
 
 class RagChecker(ScorerSpec):
-    """Scores an answer that is based on retrieved texts, claim by claim."""
+    """Scores an answer that is based on retrieved chunks, claim by claim."""
 
     type: Literal["rag_checker"]
     judge_model_key: ModelKey
-    """Model that extracts and checks claims: the key of a model in the project, or
+    """Judge model that extracts and checks claims: the key of a model in the project, or
     `provider/model`."""
     query_column: ColumnName = "query"
     """Column with the question, which is part of the prompts that extract and label claims."""
@@ -71,7 +71,7 @@ class RagChecker(ScorerSpec):
     """Column with the correct answer. Default: the column `target`. If the sample has no such
     column, the claims in `target_claims_column` replace the target."""
     scores_to_compute: Annotated[list[ScoreName], Field(min_length=1)] | None = None
-    """Scores to compute. Default: all eleven."""
+    """Scores to compute. Default: all eleven scores."""
     target_claims_column: ColumnName | None = None
     """Column with the target's claims: a list of objects with `subject`, `predicate` and `object`,
     or the same list as a JSON string. Default: the judge extracts the claims."""
@@ -92,36 +92,36 @@ class RagChecker(ScorerSpec):
     """Additional instructions for labeling claims."""
 
     @model_validator(mode="after")
-    def _labels_are_of_claims(self) -> "RagChecker":
+    def _check_labels_have_claims(self) -> "RagChecker":
         for side in ("target", "response"):
             labels, claims = f"{side}_labels_column", f"{side}_claims_column"
             if getattr(self, labels) is not None and getattr(self, claims) is None:
-                raise ValueError(f"`{labels}` needs `{claims}`: labels must belong to given claims")
+                raise ValueError(f"`{labels}` needs `{claims}`, whose claims the labels belong to")
         return self
 
     @property
     def scores(self) -> tuple[ScoreName, ...]:
-        """The scores to compute, each once."""
+        """The scores to compute, without duplicates."""
         return tuple(dict.fromkeys(self.scores_to_compute or SCORES))
 
     @property
     def score_names(self) -> tuple[str, ...]:  # type: ignore[override] # its fields decide
-        """The names of the values; they depend on the mode."""
+        """Names of the scores, which depend on the mode."""
         return tuple(f"{prefix}{name}" for prefix in _PREFIXES[self.mode] for name in self.scores)
 
     @property
     def default_metrics(self) -> tuple[tuple[str, str], ...]:  # type: ignore[override] # the same
-        """The mean of each."""
+        """The mean of each score."""
         return tuple(("mean", name) for name in self.score_names)
 
     @property
     def model_keys(self) -> tuple[str, ...]:
-        """The judge."""
+        """The key of the judge model."""
         return (self.judge_model_key,)
 
     @property
     def required_columns(self) -> tuple[str, ...]:
-        """The columns that the scores need."""
+        """Columns that the scores need."""
         needs = self._evidence_needs
         kinds = ("claims", "labels") if needs.labels else ("claims",)
         columns = [self._column(side, kind) for kind in kinds for side in needs.sides]
@@ -134,12 +134,12 @@ class RagChecker(ScorerSpec):
 
     @cached_property
     def settings(self) -> str:
-        """All of its fields that change the evidence; the selected scores do not."""
+        """All fields that change the evidence. The selected scores do not."""
         fields = self.model_dump(mode="json", exclude=_NOT_ASKED, context=FOR_KEYS)
         return dumps(fields, sort_keys=True, ensure_ascii=False)
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return its settings and its columns."""
+        """Return the settings and the columns."""
         kinds = ("claims", "labels")
         columns = [self.query_column, self.target_column or DEFAULT_TARGET]
         columns += filter(None, (self._column(side, kind) for kind in kinds for side in SIDES))
@@ -147,7 +147,7 @@ class RagChecker(ScorerSpec):
         return f"{self.settings}{dumps(cells, sort_keys=True, default=str)}"
 
     def reuse(self, score: Score) -> Score | None:
-        """Compute the scores from stored evidence; None if it lacks something."""
+        """Compute the scores from stored evidence; None if the evidence is incomplete."""
         evidence, needs = RagEvidence.from_metadata(score.metadata), self._evidence_needs
         if not evidence.covers(needs):
             return None
@@ -159,7 +159,7 @@ class RagChecker(ScorerSpec):
         )
 
     async def score(self, case: Case) -> Score:
-        """Query the judge for what the scores need; raise if the sample lacks something."""
+        """Query the judge for the needed evidence; raise if the sample is incomplete."""
         needs = self._evidence_needs
         completion, row = _read_completion(case), case.sample.data
         columns = self._read_claim_columns(row, needs)
@@ -216,7 +216,7 @@ class RagChecker(ScorerSpec):
         needs: EvidenceNeeds,
         columns: Mapping[str, Any],
     ) -> RagMaterial:
-        """Read everything before the judge is queried; `columns` are given claims and labels."""
+        """Read all texts before querying the judge; `columns` has the given claims and labels."""
         extracts = [side for side in needs.sides if f"{side}_claims" not in columns]
         labels = needs.labels and any(f"{side}_labels" not in columns for side in needs.sides)
         query = ""
@@ -260,14 +260,14 @@ class RagChecker(ScorerSpec):
         return chunks
 
     def _name_scores(self, checks: frozenset[Check]) -> str:
-        """Name the scores that need one of the checks, with the verb."""
+        """Return the names of the scores that need any of the checks, followed by the verb."""
         names = [name for name in self.scores if NEEDS[name] & checks]
         listed = ", ".join(f"`{name}`" for name in names)
         return f"{listed} need{'s'[: len(names) == 1]}"
 
 
 def _read_list_column(row: Mapping[str, Any], column: str) -> Any:
-    """Return the value of a column; a text is parsed as JSON, as in a CSV file."""
+    """Return the value of a column; a string, as in a CSV file, is parsed as JSON."""
     value = _read_cell(row, column)
     if value is None:
         raise ValueError(f"{_explain_missing(row, column)}; an empty list is `[]`")
@@ -280,7 +280,7 @@ def _read_list_column(row: Mapping[str, Any], column: str) -> Any:
 
 
 def _read_text_column(row: Mapping[str, Any], column: str, *, may_be_empty: bool = False) -> str:
-    """Return the text of a column; ValueError if it is not text, or empty but needed."""
+    """Return the text of a column; ValueError if it is not text, or is empty but required."""
     value = _read_cell(row, column)
     if isinstance(value, int | float):
         return str(value)
@@ -289,7 +289,7 @@ def _read_text_column(row: Mapping[str, Any], column: str, *, may_be_empty: bool
             return ""
         raise ValueError(_explain_missing(row, column))
     if not isinstance(value, str):
-        raise ValueError(  # noqa: TRY004 - what a row holds is a value
+        raise ValueError(  # noqa: TRY004 - invalid data in a row
             f"column `{column}` of the sample must be text, got {short(value)}"
         )
     return value
@@ -313,7 +313,7 @@ def _read_chunks(completion: ChatCompletion) -> list[str] | None:
     if references is None:
         return None
     if not isinstance(references, list):
-        raise ValueError(  # noqa: TRY004 - what a model gave is a value
+        raise ValueError(  # noqa: TRY004 - invalid output of a model
             f"`references` must be a list, but the model returned {short(references)}"
         )
     chunks: list[Any] = [
@@ -329,7 +329,7 @@ def _read_chunks(completion: ChatCompletion) -> list[str] | None:
 
 
 def _read_cell(row: Mapping[str, Any], column: str) -> Any:
-    """Return the value of a column; None if it is empty, as a missing value of a CSV file is."""
+    """Return the value of a column; None if it is empty, such as an empty cell of a CSV file."""
     value = row.get(column)
     if isinstance(value, str) and not value.strip():
         return None

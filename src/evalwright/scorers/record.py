@@ -1,8 +1,9 @@
-"""`record`: score a record of contract A by its `metric_name`.
+"""`record`: score a task record by its `metric_name`.
 
-The value is called `score` and lies in [0, 1]. `correct` is whether it counts as right for
-calibration and pass@k: full marks for the exact metrics, 0.5 and above for the graded ones.
-An answer that was chosen by likelihood also has the probability of each option.
+The value is called `score` and is in [0, 1]. `correct` tells whether the answer counts as correct
+for calibration and pass@k. It is true for a score of 1 with exact metrics, and for a score of at
+least 0.5 with graded metrics. If the answer was chosen by likelihood, the score also contains the
+probability of each option.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,17 +28,18 @@ TEXT_METRICS: dict[str, Callable[[str, Sequence[str]], float]] = {
 
 
 METRIC_VERSIONS = {"f1": 2, "rouge_l": 2, "code_exec": EXECUTION_VERSION}
-"""The version of a metric increases with every change that could change its scores alone."""
+"""Increase the version of a metric with every change that affects only the scores of that
+metric."""
 
 
 class RecordScorer(Scorer):
-    """Scores by the `metric_name` of the record."""
+    """Scores an answer by the `metric_name` of the record."""
 
     name = "record"
     version = 2
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return the rule, the metric with its version, the targets and the time limit."""
+        """Return the post-process rule, the metric with its version, targets and time limit."""
         task = sample.data
         parts: tuple[Any, ...] = (
             *(task.post_process, task.metric_name, task.targets, task.timeout_s),
@@ -51,16 +53,16 @@ class RecordScorer(Scorer):
         if task.metric_name == "code_exec":
             program = Program(source=answer, targets=task.targets, timeout_s=task.timeout_s)
             return await score_program(case.sandbox, program)
-        return score_text(task, answer, weighed=case.trace.options)
+        return score_text(task, answer, log_likelihoods=case.trace.options)
 
 
-def score_text(task: TaskSpec, answer: str, *, weighed: Mapping[str, float]) -> Score:
+def score_text(task: TaskSpec, answer: str, *, log_likelihoods: Mapping[str, float]) -> Score:
     """Score a post-processed answer by a metric that compares texts.
 
-    `weighed` is the log-likelihood of each option, where the answer was chosen by that.
+    `log_likelihoods` has the log-likelihood of each option if the answer was chosen by likelihood.
     """
     value = TEXT_METRICS[task.metric_name](answer, task.targets)
-    metadata: dict[str, Any] = {"options": shares(weighed)} if weighed else {}
+    metadata: dict[str, Any] = {"options": shares(log_likelihoods)} if log_likelihoods else {}
     if value == 0 and task.metric_name in EXACT_METRICS:
         metadata |= {CONTAINS_TARGET: True} if contains_target(answer, task.targets) else {}
     return Score(
@@ -72,7 +74,7 @@ def score_text(task: TaskSpec, answer: str, *, weighed: Mapping[str, float]) -> 
 
 
 def is_correct(task: TaskSpec, value: float) -> bool:
-    """Whether a score counts as right."""
+    """Whether a score counts as correct."""
     return value >= (1 if task.metric_name in EXACT_METRICS else GRADED_CORRECT_FROM)
 
 

@@ -7,12 +7,12 @@ r"""`regex_match`: correct if a regular expression matches the value.
         ignore_case: true
         timeout_s: 1
 
-The pattern may match anywhere in the value; with `full_match`, it must match the whole value, apart
-from white space at either end. The pattern can set flags: with `(?m)`, `^` and `$` match at each
-line, and with `(?s)`, a dot also matches line breaks. The syntax is that of Python's `re`, with the
-extensions of the package `regex`, such as `\p{Arabic}`. A column that is inserted with `{{ }}`
-becomes part of the pattern, so special characters in it keep their special meaning. Value and
-pattern are converted to Unicode form NFC.
+The pattern may match anywhere in the value. With `full_match`, it must match the whole value,
+ignoring leading and trailing whitespace. The pattern can set flags: with `(?m)`, `^` and `$` match
+at each line, and with `(?s)`, a dot also matches line breaks. The syntax is that of Python's `re`
+with the extensions of the `regex` package, such as `\p{Arabic}`. A column that is inserted with
+`{{ }}` becomes part of the pattern, so special characters in it keep their special meaning. Value
+and pattern are normalized to Unicode form NFC.
 
 If matching exceeds the time limit, or if the rendered pattern is invalid, the sample fails; it is
 not scored as a wrong answer. The limit is approximate. This scorer is an evalwright extension.
@@ -38,7 +38,7 @@ _LONGEST_S = 30
 
 
 def _check_pattern(pattern: Template) -> Template:
-    """Refuse an invalid pattern; one with `{{ }}` is checked when it is rendered."""
+    """Reject an invalid pattern; a pattern with `{{ }}` is checked after rendering."""
     if not _JINJA.search(pattern.source):
         compile_pattern(to_nfc(pattern.source))
     return pattern

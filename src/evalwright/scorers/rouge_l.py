@@ -5,10 +5,11 @@
         ground_truth: "{{ sample.summary }}"
 
 The score is the F-measure of ROUGE-L (Lin, 2004) with equal weights for precision and recall,
-computed as for task records with `metric_name: rouge_l`, but on the texts in Unicode form NFC. It
-is from 0 to 1. Words are sequences of letters, digits and underscores in any script, converted to
-lowercase and not stemmed. Two texts without words score 1 if they are equal, otherwise 0. Text in a
-script without spaces is not split into words. This scorer is an evalwright extension.
+computed as for task records with `metric_name: rouge_l`, except that both strings are first
+normalized to Unicode form NFC. It is from 0 to 1. Words are sequences of letters, digits and
+underscores in any script, converted to lowercase and not stemmed. Two strings without words score 1
+if they are equal, otherwise 0. Text in a script without spaces is not split into words. This scorer
+is an evalwright extension.
 """
 
 from typing import ClassVar, Literal
@@ -21,7 +22,7 @@ from evalwright.types import Score
 
 
 class RougeL(ComparisonScorer):
-    """Scores `rouge_l_score`: ROUGE-L of the value against the ground truth, in [0, 1]."""
+    """Scores `rouge_l_score`: the ROUGE-L of the value against the ground truth, in [0, 1]."""
 
     score_names: ClassVar[tuple[str, ...] | None] = ("rouge_l_score",)
     score_ranges: ClassVar[dict[str, tuple[float | None, float | None]]] = {"rouge_l_score": (0, 1)}

@@ -1,8 +1,9 @@
-"""`self_report`: ask the evaluated model how sure it is of its answer (`--confidence self`).
+"""`self_report`: ask the evaluated model how confident it is in its answer (`--confidence self`).
 
-P(True) of Kadavath et al. (2022), arXiv 2207.05221. A model with likelihoods compares `True`
-with `False`, and the confidence is the share of `True`. Any other is asked for a probability in
-percent. A reply without one number from 0 to 100 gives no confidence: the value is None.
+P(True) of Kadavath et al. (2022), arXiv 2207.05221. If the model provides likelihoods, those of
+`True` and `False` are compared, and the confidence is the share of `True`. Other models are asked
+for a probability in percent. A reply must contain exactly one number from 0 to 100; otherwise, the
+value is None.
 
     85      85 %      **85**      85/100      I would say 85 percent.      one number
     80 to 90      150      0.85      high                                  none
@@ -23,7 +24,7 @@ from evalwright.stats.likelihood import log_likelihoods, shares
 from evalwright.types import SELF_REPORT, Message, Request, Sample, Score
 
 KEY = "$confidence"
-"""Its key in the scores of task documents; authors cannot use this key."""
+"""Key of this scorer in task documents; authors cannot use this key."""
 VALUE = "confidence"
 _MARK = {SELF_REPORT: True}
 _SHOWN = "Question:\n{question}\n\nProposed answer:\n{answer}\n\n"
@@ -48,7 +49,7 @@ class SelfReport:
     version = 1
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return nothing: the question and the answer are in every key."""
+        """Return nothing, because every key already contains the question and the answer."""
         del sample
         return ""
 
@@ -79,15 +80,15 @@ def _build_request(case: Case, words: str, *, given: tuple[str, ...] = ()) -> Re
         sample=case.sample,
         trial=case.trial,
         given=given,
-        takes_all=True,  # a reply without a number has no confidence: that is no failure
+        takes_all=True,  # a reply without a number is not a failure: it has no confidence
     )
 
 
 def parse_confidence(reply: str) -> float | None:
-    """Return the only percentage in a reply as a fraction; None if it has none, or several."""
+    """Return the only percentage in a reply as a fraction; None if there is not exactly one."""
     try:
         text = final_text(reply)
-    except NoVerdict:  # nothing was said
+    except NoVerdict:  # the reply is empty
         return None
     values = {_parse_share(match) for match in _NUMBER.finditer(text)}
     return values.pop() if len(values) == 1 else None
@@ -98,6 +99,6 @@ def _parse_share(match: re.Match[str]) -> float | None:
     number = float(text)
     if match["sign"] or number > 100:  # noqa: PLR2004 - percent
         return None
-    if 0 < number <= 1 and "." in text and not match["percent"]:  # of 1, or of 100?
+    if 0 < number <= 1 and "." in text and not match["percent"]:  # a fraction or a percentage?
         return None
     return number / 100

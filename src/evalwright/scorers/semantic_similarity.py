@@ -25,7 +25,7 @@ _HINT = "name an embedding model: `model_key: local/wordllama`"
 
 
 class SemanticSimilarity(ComparisonScorer):
-    """Scores `similarity`: the cosine of the two embedded texts, in [-1, 1]."""
+    """Scores `similarity`: the cosine similarity of the two embeddings, in [-1, 1]."""
 
     score_names: ClassVar[tuple[str, ...] | None] = ("similarity",)
     score_ranges: ClassVar[dict[str, tuple[float | None, float | None]]] = {"similarity": (-1, 1)}
@@ -38,16 +38,16 @@ class SemanticSimilarity(ComparisonScorer):
 
     @property
     def model_keys(self) -> tuple[str, ...]:
-        """The embedding model, if it is named."""
+        """The key of the embedding model, if one is set."""
         return () if self.model_key is None else (self.model_key,)
 
     @property
     def calls_model(self) -> bool:
-        """Always true: the evaluated model, unless another is named."""
+        """Return true: the scorer calls `model_key` or the evaluated model."""
         return True
 
     async def score(self, case: Case) -> Score:
-        """Embed both texts, and compare them."""
+        """Embed both strings and compare the vectors."""
         actual, expected = self.render_pair(case)
         request = Request(
             sample=case.sample,
@@ -61,8 +61,8 @@ class SemanticSimilarity(ComparisonScorer):
         except ModelError as error:
             if not _lacks_embeddings(error):
                 raise
-            who = f"`{self.model_key}`" if self.model_key else "the evaluated model"
-            message = f"{who} cannot embed text: {error.message}"
+            model_name = f"`{self.model_key}`" if self.model_key else "the evaluated model"
+            message = f"{model_name} cannot embed text: {error.message}"
             raise ModelError(error.kind, message, hint=_HINT, attempts=error.attempts) from error
         similarity = cosine(*_parse_vectors(completion.output))
         return Score(
@@ -73,11 +73,11 @@ class SemanticSimilarity(ComparisonScorer):
 
 
 def cosine(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return a·b / (|a| |b|), from -1 to 1; ValueError if one of them has no direction."""
+    """Return a·b / (|a| |b|), from -1 to 1; ValueError for a zero or empty vector."""
     first_length, second_length = hypot(*first), hypot(*second)
     if not (0 < first_length < inf and 0 < second_length < inf):
         raise ValueError("a zero or empty vector has no direction to compare")
-    # Each by its own length: the product of two can leave the range of floats.
+    # Divide each by its own length: the product of both lengths can exceed the range of floats.
     pairs = zip(first, second, strict=True)
     return max(-1.0, min(1.0, fsum(a / first_length * (b / second_length) for a, b in pairs)))
 

@@ -1,4 +1,4 @@
-"""Find what an answer took: its trace, if every reply of it was requested."""
+"""Find the trace whose cost and latency can be measured."""
 
 from evalwright.ports import Case
 from evalwright.types import Trace
@@ -10,6 +10,8 @@ def find_request(case: Case) -> Trace | None:
     ValueError if the task has no solver.
     """
     if case.answer is None:
-        raise ValueError("a task without a solver requests no answer, so nothing can be measured")
+        raise ValueError(
+            "a task without a solver sends no requests, so there is nothing to measure"
+        )
     replies = len(case.answer.conversation.get("raw_outputs") or ())
     return case.answer if case.answer.usage.requests >= max(1, replies) else None

@@ -5,9 +5,9 @@
         ground_truth: "{{ sample.verdict }}"
         ignore_case: true                   # optional
 
-White space at the start of the value is skipped. What follows the ground truth does not matter:
-`Yes, it is` and `Yesterday` both start with `Yes`. Both texts are compared in Unicode form NFC. If
-the ground truth is empty, the sample fails. This scorer is an evalwright extension.
+Leading whitespace in the value is skipped. The text after the ground truth does not matter:
+`Yes, it is` and `Yesterday` both start with `Yes`. Both strings are normalized to Unicode form NFC.
+If the ground truth is empty, the sample fails. This scorer is an evalwright extension.
 """
 
 from typing import ClassVar, Literal
@@ -31,13 +31,13 @@ class StartsWith(ComparisonScorer):
     """Whether case is ignored."""
 
     async def score(self, case: Case) -> Score:
-        """Compare the start of the value."""
+        """Compare the start of the value with the ground truth."""
         actual, expected = self.render_pair(case)
-        wanted = fold(require_text(expected.lstrip()), ignore_case=self.ignore_case)
+        target = fold(require_text(expected.lstrip()), ignore_case=self.ignore_case)
         start = fold(actual.lstrip(), ignore_case=self.ignore_case)
         return score_match(
             actual,
             expected,
-            is_correct=start.startswith(wanted),
+            is_correct=start.startswith(target),
             reason=f"{short(actual)} does not start with {short(expected)}",
         )

@@ -26,7 +26,7 @@ class StringEquals(ComparisonScorer):
     type: Literal["string_equals"]
 
     async def score(self, case: Case) -> Score:
-        """Compare the two texts."""
+        """Compare the two strings."""
         actual, expected = self.render_pair(case)
         equal = actual == expected
         metadata: dict[str, Any] = {"answer_gt": expected, "answer_pred": actual}

@@ -52,13 +52,13 @@ def _add_deprecated_fields(schema: dict[str, Any]) -> None:
 
 
 class StringEqualsMcqa(ScorerSpec):
-    """Scores `is_correct`: whether the answer's first character is the right choice."""
+    """Scores `is_correct`: whether the first character of the answer is the correct choice."""
 
     model_config = ConfigDict(json_schema_extra=_add_deprecated_fields)
     score_names: ClassVar[tuple[str, ...] | None] = ("is_correct",)
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "is_correct"),)
     deprecated: ClassVar[dict[str, str]] = _OLD
-    """Older names of fields, each with its current name."""
+    """Deprecated field names, each with its current name."""
 
     type: Literal["string_equals_mcqa"]
     ground_truth_choice: Template
@@ -68,7 +68,7 @@ class StringEqualsMcqa(ScorerSpec):
 
     @model_validator(mode="before")
     @classmethod
-    def _columns(cls, fields: Any) -> Any:
+    def _convert_columns(cls, fields: Any) -> Any:
         if not isinstance(fields, dict):
             return fields
         current = dict(fields)
@@ -77,7 +77,7 @@ class StringEqualsMcqa(ScorerSpec):
             if column is None:
                 continue
             if current.get(new) is not None:
-                raise ValueError(f"use `{new}` or the older `{old}`, not both")
+                raise ValueError(f"use either `{new}` or the deprecated `{old}`, not both")
             if not isinstance(column, str) or not column:
                 raise ValueError(f"`{old}` must be the name of a column, got {column!r}")
             current[new] = f"{{{{ sample[{dumps(column, ensure_ascii=False)}] }}}}"
@@ -85,7 +85,7 @@ class StringEqualsMcqa(ScorerSpec):
 
     def offered_labels(self, sample: Sample) -> tuple[str, ...]:
         """Return the labels to choose from; ValueError if no choice can be correct."""
-        expected, choices = self._read(sample)
+        expected, choices = self._read_choices(sample)
         labels = tuple(dict.fromkeys(choice_labels(choices)))
         if expected not in labels:
             offered = f"the choices offer {', '.join(labels)}" if labels else "there are no choices"
@@ -95,22 +95,24 @@ class StringEqualsMcqa(ScorerSpec):
             )
         return labels
 
-    def _read(self, sample: Sample) -> tuple[str, list[Any]]:
+    def _read_choices(self, sample: Sample) -> tuple[str, list[Any]]:
         expected = self.ground_truth_choice.render(sample=sample.data)
         return expected, read_list(self.choices.render(sample=sample.data), field="choices")
 
     async def score(self, case: Case) -> Score:
-        """Compare the first character."""
+        """Compare the first character with the correct choice."""
         answer = answer_text(case)
-        expected, choices = self._read(case.sample)
-        weighed = case.trace.options
+        expected, choices = self._read_choices(case.sample)
+        log_likelihoods = case.trace.options
         predicted = answer[:1]
         equal = predicted == expected
         reason = ""
         if len(expected) > 1:
-            reason = f"{short(expected)} is longer than the one character that is compared"
+            reason = (
+                f"{short(expected)} is not a single character, but only one character is compared"
+            )
         elif not equal:
-            reason = f"{short(answer)} does not begin with {short(expected)}"
+            reason = f"{short(answer)} does not start with {short(expected)}"
         return Score(
             values={"is_correct": equal},
             correct=equal,
@@ -120,19 +122,19 @@ class StringEqualsMcqa(ScorerSpec):
                 "ground_truth_correct_choice": expected,
                 "predicted_choice": predicted,
                 "completion_validity": validity(predicted, expected, choices),
-                **({"options": shares(weighed)} if weighed else {}),
+                **({"options": shares(log_likelihoods)} if log_likelihoods else {}),
             },
         )
 
 
 def validity(predicted: str, expected: str, choices: list[Any]) -> Validity:
-    """Whether the predicted choice is one of the possible ones."""
+    """Return whether the predicted choice is one of the possible choices."""
     if not predicted or not choices:
         return "unknown"
     return "valid" if predicted in {expected, *choice_labels(choices)} else "invalid"
 
 
 def choice_labels(choices: list[Any]) -> Sequence[str]:
-    """Return the choices if each is one character long, otherwise one capital letter per choice."""
+    """Return the choices if each has one character, otherwise one capital letter per choice."""
     texts = [str(choice) for choice in choices]
     return texts if all(len(text) == 1 for text in texts) else ascii_uppercase[: len(texts)]

@@ -8,7 +8,7 @@ from msgspec import structs, to_builtins
 from evalwright.plan.keys import key_of
 from evalwright.plan.plan import TaskRuntime
 from evalwright.ports import Model, Store
-from evalwright.report.judges import CLASSIFIER, LABELER, SCORER, Judge, judge_rows
+from evalwright.report.judges import VERDICT_SCORES, Judge, judge_rows
 from evalwright.report.report import Report
 from evalwright.types import Run
 
@@ -35,7 +35,7 @@ def add_judges(report: Report, run: Run, store: Store) -> Report:
 
 def judge_model_key(scorer: Any) -> str:
     """Return the judge model of a scorer; empty if it has none."""
-    if getattr(scorer, "type", "") in {CLASSIFIER, LABELER, SCORER}:
+    if getattr(scorer, "type", "") in VERDICT_SCORES:
         return str(scorer.model_key)
     return str(getattr(scorer, "judge_model_key", None) or "")
 

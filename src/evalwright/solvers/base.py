@@ -1,4 +1,4 @@
-"""The base of all solvers of a task document, including the `postprocessor`.
+"""Base classes of the solvers in task documents, including the `postprocessor`.
 
     solver:
       type: single_turn_solver
@@ -9,8 +9,8 @@
           def postprocess(sample, solver_output):
               return [(sample, solver_output)]
 
-Each pair that it returns is scored separately, with the new sample. What is stored is the solver's
-own trace, so changing the function needs no new model calls.
+Each returned pair is scored separately, with the new sample. The stored trace is that of the
+solver, so changing the function needs no new model calls.
 """
 
 import json
@@ -33,12 +33,13 @@ class PythonPostprocessor(Component):
     type: Literal["python"]
     """The kind of postprocessor."""
     postprocess_snippet: Snippet
-    """Python that defines `postprocess(sample, solver_output)`. It returns a list of pairs."""
+    """Python code that defines `postprocess(sample, solver_output)`. The function returns a list of
+    pairs."""
 
     async def apply(
         self, sample: dict[str, Any], conversation: dict[str, Any], snippets: Snippets | None
     ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Return the pairs of sample and conversation that are scored instead of this one."""
+        """Return the pairs of sample and conversation to score instead of this pair."""
         if snippets is None:
             raise ValueError("a postprocessor needs snippets, but they are not available")
         snippet = self.postprocess_snippet
@@ -80,35 +81,35 @@ class SolverSpec(Component):
     """Step after the solver that can change its output or split one sample into several."""
 
     version: ClassVar[int] = 1
-    """Increases with every change that could change an answer."""
+    """Increase it with every change that could change an answer."""
 
     @property
     def name(self) -> str:
-        """Its type."""
+        """The solver's type."""
         return self.type
 
     @property
     def model_keys(self) -> tuple[str, ...]:
-        """The models that it calls besides the evaluated one."""
+        """Models that the solver calls in addition to the evaluated model."""
         return ()
 
     @property
     def calls_model(self) -> bool:
-        """Whether it calls the evaluated model."""
+        """Whether the solver calls the evaluated model."""
         return True
 
     @cached_property
     def settings(self) -> str:
-        """All of its fields that can change an answer, as canonical JSON."""
+        """All fields that can change an answer, as canonical JSON."""
         fields = self.model_dump(mode="json", exclude=_NOT_IN_THE_ANSWER, context=FOR_KEYS)
         return canonical_json(fields)
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return its fields and the row: a template or a snippet may read any column."""
+        """Return the fields and the row, because a template or snippet may read any column."""
         return f"{self.settings}{canonical_json(sample.data)}"
 
     def reuse(self, sample: Sample, trace: Trace) -> Trace:
-        """Return the trace unchanged: it depends only on `describe_inputs`."""
+        """Return the trace unchanged, because it depends only on `describe_inputs`."""
         del sample
         return trace
 
@@ -122,5 +123,5 @@ AnySolver = Annotated[SolverSpec, ComponentUnion("solvers")]
 
 
 def canonical_json(value: Any) -> str:
-    """Return canonical JSON: equal values give equal texts."""
+    """Return canonical JSON: equal values give equal strings."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)

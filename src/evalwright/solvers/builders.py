@@ -12,7 +12,7 @@
         {"messages": [{"role": "user", "content": {{ sample.question | tojson }}}], "seed": 0}
 
 A generic template must render to JSON. An object with `messages` is a chat, and its other keys are
-sent too; any other JSON is the input of a custom task, or the text of an embeddings task.
+also sent. Any other JSON is the input of a custom task, or the text of an embeddings task.
 """
 
 import json
@@ -30,11 +30,9 @@ _SHOWN = 40
 
 
 class NotJson(ValueError):
-    """Hint for a template that did not render to JSON."""
+    """Raised if a template does not render to JSON."""
 
-    hint = (
-        "write `{{ sample.column | tojson }}` without quotes around it: it adds and escapes quotes"
-    )
+    hint = "write `{{ sample.column | tojson }}` without quotes: `tojson` adds and escapes them"
 
 
 def _check_role(role: Template) -> Template:
@@ -58,13 +56,13 @@ class InputMessage(Component):
     def message(self, **variables: Any) -> Message:
         """Render the message with these variables."""
         role = self.role.source
-        if "{" in role:  # nearly never: to render what is a word already costs as much as a prompt
+        if "{" in role:  # rendering a constant would cost as much as rendering a prompt
             role = self.role.render(**variables).strip()
         return Message(parse_role(role), self.content.render(**variables))
 
 
 class ChatCompletionInputBuilder(Component):
-    """Builds the messages of a chat, one by one."""
+    """Builds the messages of a chat one by one."""
 
     type: Literal["chat_completion"]
     """The kind of builder."""
@@ -78,12 +76,12 @@ class ChatCompletionInputBuilder(Component):
 
 
 class GenericInputBuilder(Component):
-    """Builds any JSON with one template."""
+    """Builds any JSON from one template."""
 
     type: Literal["generic"]
     """The kind of builder."""
     template: Template
-    """Template that renders to JSON. May refer to `sample`; `tojson` writes a value with quotes."""
+    """Template that renders to JSON. May refer to `sample`. The `tojson` filter adds quotes."""
 
     def value(self, sample: Any) -> Any:
         """Return the request as JSON."""
@@ -104,7 +102,7 @@ InputBuilder = Annotated[
 
 
 def build_input(value: Any, task: MLTask) -> tuple[ModelInput, list[dict[str, Any]]]:
-    """Return the request to a model of this task, and its items for the trace."""
+    """Return the request for a model of this task, and its items for the trace."""
     if task == "embeddings":
         if not isinstance(value, dict) or "input" not in value:
             value = {"input": value}
@@ -116,15 +114,15 @@ def build_input(value: Any, task: MLTask) -> tuple[ModelInput, list[dict[str, An
     if not isinstance(messages, list):
         raise ValueError(f"expected a list of `messages`, got `{type(messages).__name__}`")  # noqa: TRY004 - data of the wrong shape
     more = {key: entry for key, entry in value.items() if key != "messages"}
-    if all(map(_is_plain, messages)):
+    if all(map(_has_only_text, messages)):
         items = [make_message(message["role"], message["content"]) for message in messages]
     else:
         items = [item.to_json() for item in items_from(messages)]
     return build_chat(items, more), items
 
 
-def _is_plain(message: Any) -> bool:
-    """Whether a message has just a role and text, as nearly all have."""
+def _has_only_text(message: Any) -> bool:
+    """Whether a message has only a role and text, as most messages do."""
     return (
         isinstance(message, dict)
         and message.keys() == {"role", "content"}

@@ -1,8 +1,8 @@
-"""Shared by solvers: query a model, count its usage, and build the trace.
+"""Shared code of solvers: query models, count usage and build the trace.
 
-Items of a trace become the messages that are sent to a chat model. A function call belongs to what
-the assistant said before it. What cannot be sent to a model (an image, reasoning that is not text)
-is left out if it is the model's own, otherwise an error.
+Items of a trace become the messages that are sent to a chat model. A function call is attached to
+the preceding assistant message. Content that cannot be sent to a model (an image, reasoning that is
+not text) is omitted if the model itself produced it; otherwise, an error is raised.
 """
 
 from collections.abc import Iterable
@@ -48,7 +48,7 @@ _FOR_READERS = {
     "reasoning",
     "reasoning_content",
 }
-"""Fields of a reply in OpenAI's protocol that some servers reject in a request."""
+"""Reply fields of OpenAI's protocol that some servers reject in a request."""
 
 
 def build_chat(items: Iterable[dict[str, Any]], keys: dict[str, Any] | None = None) -> "ModelInput":
@@ -63,7 +63,7 @@ def build_messages(
 ) -> tuple[Message, ...]:
     """Return a message for every item that a chat can represent, in order.
 
-    Other fields of a message are added to `fields`, by the index of the message.
+    Other fields of a message are added to `fields` with the index of the message.
     """
     messages: list[Message] = []
     for item in items:
@@ -114,24 +114,24 @@ def _read_text(content: Any) -> str:
 
 
 _SUCCESS = 200
-"""Status of a stored reply: a failed request has no completion."""
+"""Status of every stored reply, because failed requests have no completion."""
 _ANSWERS = {"function_call", "custom_task_output_message"}
 
 
 class ModelInput(Struct, frozen=True, kw_only=True):
-    """A request: messages and other keys, or the input of another task."""
+    """A request: messages and other keys, or the input for a task other than chat."""
 
     messages: tuple[Message, ...] = ()
     input: Any = None
     task: MLTask = "chat_completion"
     given: tuple[str, ...] = ()
-    """Answers to score by likelihood; without any, an answer is generated."""
+    """Answers to score by likelihood. If empty, an answer is generated."""
     message_fields: tuple[tuple[int, dict[str, Any]], ...] = ()
-    """Other fields of the messages, by the index of the message."""
+    """Other fields of the messages, with the index of the message."""
 
 
 class Conversation:
-    """A sample in progress: the conversation, the outputs, and the usage."""
+    """The conversation, outputs and usage of a sample in progress."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
@@ -143,50 +143,52 @@ class Conversation:
         self._usage = Usage(cost=0.0)
         self._completions: list[Completion] = []
         self._choice: Likelihood | None = None
-        """The likeliest answer, if likelihoods were computed."""
+        """The most likely answer, if likelihoods were computed."""
 
-    async def ask(self, asked: ModelInput, *, sample: Sample | None = None) -> Any:
-        """Return the output of the evaluated model; count its usage and keep it."""
-        completion = await self._complete(self.case.model, asked, sample)
-        if asked.given:
-            self._choice = choose_likeliest(asked.given, completion.given)
+    async def ask(self, model_input: ModelInput, *, sample: Sample | None = None) -> Any:
+        """Query the evaluated model; store the output, count its usage and return it."""
+        completion = await self._complete(self.case.model, model_input, sample)
+        if model_input.given:
+            self._choice = choose_likeliest(model_input.given, completion.given)
             completion = structs.replace(completion, text=self._choice.answer)
-        raw = raw_output(completion, asked.task)
+        raw = raw_output(completion, model_input.task)
         self._completions.append(completion)
         self._usage += completion.usage
         self.raw_outputs.append(raw)
         return raw
 
     async def generate(self) -> Any:
-        """Query the model for the next message of the conversation, and add it."""
+        """Query the evaluated model for the next message and add it to the conversation."""
         raw = await self.ask(build_chat(self.items))
         self.items += output_items(raw)
         return raw
 
-    async def ask_another(self, model: Model, asked: ModelInput) -> str:
-        """Return another model's message; the evaluated model's usage does not change."""
-        completion = await self._complete(model, asked, None)
-        return answer_text(raw_output(completion, asked.task)) or completion.text
+    async def ask_another(self, model: Model, model_input: ModelInput) -> str:
+        """Query a different model for a message; usage of the evaluated model is unchanged."""
+        completion = await self._complete(model, model_input, None)
+        return answer_text(raw_output(completion, model_input.task)) or completion.text
 
     def position(self) -> tuple[int, int]:
         """Return the current end of the conversation, for `go_back`."""
         return len(self.items), len(self.raw_outputs)
 
     def go_back(self, position: tuple[int, int]) -> None:
-        """Remove everything since then, except its usage."""
+        """Remove everything added after this position, except the usage."""
         items, outputs = position
         del self.items[items:], self.raw_outputs[outputs:], self._completions[outputs:]
 
-    async def _complete(self, model: Model, asked: ModelInput, sample: Sample | None) -> Completion:
+    async def _complete(
+        self, model: Model, model_input: ModelInput, sample: Sample | None
+    ) -> Completion:
         request = Request(
-            messages=asked.messages,
+            messages=model_input.messages,
             sample=self.case.sample if sample is None else sample,
             trial=self.case.trial,
-            task=asked.task,
-            input=asked.input,
-            takes_all=True,  # an author's scorer may be about refusals
-            given=asked.given,
-            message_fields=asked.message_fields,
+            task=model_input.task,
+            input=model_input.input,
+            takes_all=True,  # a scorer may evaluate refusals
+            given=model_input.given,
+            message_fields=model_input.message_fields,
         )
         started = perf_counter()
         completion = await model.complete(request)
@@ -202,20 +204,20 @@ class Conversation:
         return {"items": self.items, "raw_outputs": self.raw_outputs, "direct_ios": self.direct_ios}
 
     def trace(
-        self, conversation: dict[str, Any] | None = None, *, asked: str | None = None
+        self, conversation: dict[str, Any] | None = None, *, prompt_text: str | None = None
     ) -> Trace:
-        """Return the trace that is stored.
+        """Return the trace to store.
 
-        `conversation` and `asked` replace this conversation and the text before the answer.
+        `conversation` replaces this conversation, and `prompt_text` the text before the answer.
         """
         conversation = self.to_json() if conversation is None else conversation
         last = self._completions[-1] if self._completions else None
         answer = conversation_answer(conversation)
         if not answer and last and conversation["raw_outputs"]:
-            answer = last.text  # a model that only wants functions called: show the calls
+            answer = last.text  # a message with only function calls: show the calls
         likelihood = self._choice or compute_likelihood(last.logprobs if last else None)
         return Trace(
-            input=input_text(conversation) if asked is None else asked,
+            input=input_text(conversation) if prompt_text is None else prompt_text,
             output=answer,
             post_processed=answer,
             usage=self._usage,
@@ -254,14 +256,16 @@ def input_text(conversation: dict[str, Any]) -> str:
         return readable(items)
     start = answers[-1]
     while start and items[start]["type"] == "function_call" and _is_answer(items[start - 1]):
-        start -= 1  # several calls, and the words before them, are one answer
+        start -= 1  # consecutive calls and the text before them are one answer
     return readable(items[:start])
 
 
 def conversation_answer(conversation: dict[str, Any]) -> str:
     """Return the answer's text; for embeddings and custom tasks, its JSON."""
     raw_outputs = conversation["raw_outputs"]
-    if raw_outputs and (text := answer_text(raw_outputs[-1])):  # nearly always, and fast
+    if raw_outputs and (
+        text := answer_text(raw_outputs[-1])
+    ):  # the fast path for most conversations
         return text
     output = SolverTrace.from_json(conversation).read_output()
     return "" if output is None else to_text(output)

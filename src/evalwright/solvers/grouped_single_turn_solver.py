@@ -28,14 +28,14 @@ from evalwright.types import Sample, Trace
 
 
 class GroupedSolver(SolverSpec):
-    """Sends every input of a list or an object, once each."""
+    """Sends each input of a list or an object once."""
 
     type: Literal["grouped_single_turn_solver"]
     input_builder: GenericInputBuilder
     """Template that renders to a JSON list or object of inputs."""
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return the request; the whole row if it cannot be built (`solve` reports why)."""
+        """Return the request, or the whole row if it cannot be built (`solve` reports why)."""
         try:
             return canonical_json(self.input_builder.value(sample.data))
         except ValueError:
@@ -49,22 +49,22 @@ class GroupedSolver(SolverSpec):
                 f"the template must render to a list or an object of inputs, got `{inputs}`"
             )
         named = inputs.items() if isinstance(inputs, dict) else enumerate(inputs)
-        talk = Conversation(case)
-        single = {name: await _ask(talk, value) for name, value in named}
+        chat = Conversation(case)
+        single = {name: await _ask(chat, value) for name, value in named}
         outputs = single if isinstance(inputs, dict) else list(single.values())
-        conversation = {**talk.to_json(), "solver_outputs": outputs}
-        trace = talk.trace(conversation, asked=_render_outputs(outputs, input_text))
+        conversation = {**chat.to_json(), "solver_outputs": outputs}
+        trace = chat.trace(conversation, prompt_text=_render_outputs(outputs, input_text))
         answer = _render_outputs(outputs, conversation_answer)
         return structs.replace(trace, output=answer, post_processed=answer)
 
 
-async def _ask(talk: Conversation, value: Any) -> dict[str, Any]:
-    asked, items = build_input(value, talk.case.task)
-    before = len(talk.direct_ios)
-    raw = await talk.ask(asked)
+async def _ask(chat: Conversation, value: Any) -> dict[str, Any]:
+    model_input, items = build_input(value, chat.case.task)
+    before = len(chat.direct_ios)
+    raw = await chat.ask(model_input)
     items = [*items, *output_items(raw)]
-    talk.items += items
-    return {"items": items, "raw_outputs": [raw], "direct_ios": talk.direct_ios[before:]}
+    chat.items += items
+    return {"items": items, "raw_outputs": [raw], "direct_ios": chat.direct_ios[before:]}
 
 
 def _render_outputs(outputs: Any, render: Callable[[dict[str, Any]], str]) -> str:

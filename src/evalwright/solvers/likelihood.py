@@ -1,6 +1,6 @@
-"""The likelihood of an answer, of one of several answers, or of a document.
+"""Likelihoods of answers, options and documents.
 
-A log-probability above 0 is invalid: the model broke its contract, and the sample fails.
+A log-probability above 0 is invalid: the sample fails.
 """
 
 import math
@@ -21,13 +21,13 @@ class Likelihood(Struct, frozen=True):
     nll_tokens: int = 0
     confidence: float | None = None
     answer: str = ""
-    """The answer, if it was chosen among options."""
+    """The answer, if it was chosen from options."""
     options: dict[str, float] = {}
     """The log-likelihood of each option."""
 
 
 def compute_likelihood(logprobs: Sequence[float] | None) -> Likelihood:
-    """Return the negative log-likelihood, and exp of the mean; None without log-probabilities."""
+    """Return the negative log-likelihood and exp of the mean; None without log-probabilities."""
     if not logprobs:
         return Likelihood()
     nll = 0.0 - log_likelihood(logprobs)
@@ -35,9 +35,9 @@ def compute_likelihood(logprobs: Sequence[float] | None) -> Likelihood:
 
 
 def choose_likeliest(answers: Sequence[str], logprobs: Sequence[Sequence[float]]) -> Likelihood:
-    """Choose by the log-probabilities of each answer's tokens; on a tie, the first.
+    """Choose the answer whose tokens have the highest likelihood; on a tie, the first.
 
-    The confidence is the answer's share of all their likelihoods.
+    The confidence is the answer's share of the total likelihood of all answers.
     """
     options = log_likelihoods(answers, logprobs)
     answer = max(options, key=options.__getitem__)
@@ -52,7 +52,7 @@ class LikelihoodSolver(Solver):
     version = 1
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return the id: nothing is stored under this key; the cache stores the result."""
+        """Return the id. Nothing is stored under this key; results are stored in the cache."""
         return sample.id
 
     async def solve(self, case: Case) -> Trace:

@@ -43,9 +43,9 @@ class TerminateIf(Component):
     """Ends the loop or, outside a loop, the conversation."""
 
     includes: str
-    """Text that the new message must contain; case matters."""
+    """Text that the new message must contain. Case-sensitive."""
     keep_iteration: Flag = True
-    """Whether to keep the new messages: in a loop, all of this iteration; otherwise this one."""
+    """Whether to keep the new message or, in a loop, all messages of the current iteration."""
 
 
 class ChatMessageBuilder(InputMessage):
@@ -54,12 +54,12 @@ class ChatMessageBuilder(InputMessage):
     type: Literal["chat_message"]
     """The kind of builder."""
     terminate_if: TerminateIf | None = None
-    """When to stop."""
+    """Condition to stop on."""
 
-    async def add(self, talk: Conversation, variables: dict[str, Any]) -> str:
-        """Render the message, and add it."""
-        message = self.message(**variables, messages=_messages_so_far(talk))
-        talk.items.append(make_message(message.role, message.content))
+    async def add(self, chat: Conversation, variables: dict[str, Any]) -> str:
+        """Render and add the message."""
+        message = self.message(**variables, messages=_build_messages_variable(chat))
+        chat.items.append(make_message(message.role, message.content))
         return message.content
 
 
@@ -69,23 +69,23 @@ class GenerateBuilder(Component):
     type: Literal["generate"]
     """The kind of builder."""
     terminate_if: TerminateIf | None = None
-    """When to stop."""
+    """Condition to stop on."""
 
-    async def add(self, talk: Conversation, variables: dict[str, Any]) -> str:
-        """Query the model, and add the answer."""
+    async def add(self, chat: Conversation, variables: dict[str, Any]) -> str:
+        """Query the model and add its answer."""
         del variables
-        return answer_text(await talk.generate()) or ""
+        return answer_text(await chat.generate()) or ""
 
 
 class ExtraMessage(InputMessage):
-    """A message that only the other model sees."""
+    """A message that is sent only to the other model."""
 
     type: Literal["chat_message"] = "chat_message"
     """The kind of builder."""
 
 
 class GenerateMessageBuilder(Component):
-    """Queries another model for a message: a simulated user, a critic."""
+    """Queries a different model for a message, such as a simulated user or a critic."""
 
     type: Literal["generate_message"]
     """The kind of builder."""
@@ -98,41 +98,43 @@ class GenerateMessageBuilder(Component):
     output_role: Role | None = None
     """Role of the new message. Default: assistant."""
     terminate_if: TerminateIf | None = None
-    """When to stop."""
+    """Condition to stop on."""
 
-    async def add(self, talk: Conversation, variables: dict[str, Any]) -> str:
-        """Query the other model, and add its message."""
-        model = talk.case.models.get(self.model_key)
+    async def add(self, chat: Conversation, variables: dict[str, Any]) -> str:
+        """Query the other model and add its message."""
+        model = chat.case.models.get(self.model_key)
         if model is None:
             raise ValueError(f"unknown model `{self.model_key}` in `generate_message`")
-        so_far = _messages_so_far(talk)
-        shown: tuple[Message, ...] = ()
-        if self.include_conversation and talk.items:
-            shown = build_messages(talk.items)
-        extra = [entry.message(**variables, messages=so_far) for entry in self.extra_input_messages]
-        text = await talk.ask_another(model, ModelInput(messages=(*shown, *extra)))
-        talk.items.append(make_message(self.output_role or "assistant", text))
+        messages = _build_messages_variable(chat)
+        sent: tuple[Message, ...] = ()
+        if self.include_conversation and chat.items:
+            sent = build_messages(chat.items)
+        extra = [
+            entry.message(**variables, messages=messages) for entry in self.extra_input_messages
+        ]
+        text = await chat.ask_another(model, ModelInput(messages=(*sent, *extra)))
+        chat.items.append(make_message(self.output_role or "assistant", text))
         return text
 
 
 class LoadTraceBuilder(Component):
-    """Adds the conversation of a column to this one."""
+    """Adds the conversation in a column to the current conversation."""
 
     type: Literal["load_trace"]
     """The kind of builder."""
     trace_column: str
     """Column that contains the trace."""
 
-    async def add(self, talk: Conversation, variables: dict[str, Any]) -> str:
-        """Read the column, and add its items."""
-        talk.items += read_trace_column(variables["sample"], self.trace_column).to_json()["items"]
+    async def add(self, chat: Conversation, variables: dict[str, Any]) -> str:
+        """Read the column and add its items."""
+        chat.items += read_trace_column(variables["sample"], self.trace_column).to_json()["items"]
         return ""
 
 
 class LoopBuilder(Component):
     """Repeats a sequence of builders.
 
-    Inside, `loop_index` counts the iterations from 0; in nested loops, those of the innermost.
+    `loop_index` is the iteration of the innermost loop, counted from 0.
     """
 
     type: Literal["loop"]
@@ -140,10 +142,10 @@ class LoopBuilder(Component):
     message_builders: list["InLoop"] = Field(min_length=1)
     """Builders to repeat; `load_trace` is not allowed."""
     max_iterations: int = Field(default=10, ge=0)
-    """Maximum number of iterations; with 0 the loop is skipped."""
+    """Maximum number of iterations. With 0, the loop is skipped."""
     on_max_iterations: Literal["error", "continue"] = "error"
-    """What happens if one of its builders has a `terminate_if` and none ended the loop. Without a
-    `terminate_if`, reaching the maximum is the normal end."""
+    """Action if a builder in the loop has a `terminate_if`, but none ended the loop. Without a
+    `terminate_if`, the loop ends normally at the maximum."""
 
 
 InLoop = Annotated[
@@ -157,13 +159,13 @@ MessageBuilder = Annotated[
 LoopBuilder.model_rebuild()
 
 
-def _messages_so_far(talk: Conversation) -> list[Any]:
-    """`messages`: the conversation as templates see it."""
-    return SolverTrace.from_json({"items": talk.items}).messages
+def _build_messages_variable(chat: Conversation) -> list[Any]:
+    """Return the template variable `messages`."""
+    return SolverTrace.from_json({"items": chat.items}).messages
 
 
 class MultiTurnSolver(SolverSpec):
-    """Runs builders that add messages, one after another."""
+    """Runs message builders one after another."""
 
     version: ClassVar[int] = 2  # 2: fields that an endpoint adds to its messages are sent back
 
@@ -175,7 +177,7 @@ class MultiTurnSolver(SolverSpec):
 
     @property
     def model_keys(self) -> tuple[str, ...]:
-        """The models that its `generate_message` builders query, each once."""
+        """Models that the `generate_message` builders query, without duplicates."""
         builders = _walk_builders(self.message_builders)
         keys = [item.model_key for item in builders if isinstance(item, GenerateMessageBuilder)]
         return tuple(dict.fromkeys(keys))
@@ -187,48 +189,48 @@ class MultiTurnSolver(SolverSpec):
         return any(isinstance(builder, GenerateBuilder) for builder in builders)
 
     async def solve(self, case: Case) -> Trace:
-        """Run the builders up to the end, or until one of them stops the conversation."""
-        talk = Conversation(case)
+        """Run all builders, or until one of them ends the conversation."""
+        chat = Conversation(case)
         await _run_builders(
-            self.message_builders, talk, {"sample": case.sample.data}, in_loop=False
+            self.message_builders, chat, {"sample": case.sample.data}, in_loop=False
         )
-        return talk.trace()
+        return chat.trace()
 
 
 async def _run_builders(
     builders: Sequence[MessageBuilder | InLoop],
-    talk: Conversation,
+    chat: Conversation,
     variables: dict[str, Any],
     *,
     in_loop: bool,
 ) -> bool:
     """Run builders in turn; return True if a message ends this sequence."""
-    began = talk.position()
+    began = chat.position()
     for builder in builders:
         if not in_loop:
-            began = talk.position()
+            began = chat.position()
         if isinstance(builder, LoopBuilder):
-            await _run_loop(builder, talk, variables)
+            await _run_loop(builder, chat, variables)
             continue
-        text = await builder.add(talk, variables)
+        text = await builder.add(chat, variables)
         end = None if isinstance(builder, LoadTraceBuilder) else builder.terminate_if
         if end is not None and end.includes in text:
             if not end.keep_iteration:
-                talk.go_back(began)
+                chat.go_back(began)
             return True
     return False
 
 
-async def _run_loop(loop: LoopBuilder, talk: Conversation, variables: dict[str, Any]) -> None:
+async def _run_loop(loop: LoopBuilder, chat: Conversation, variables: dict[str, Any]) -> None:
     for index in range(loop.max_iterations):
         indexed = {**variables, "loop_index": index}
-        if await _run_builders(loop.message_builders, talk, indexed, in_loop=True):
+        if await _run_builders(loop.message_builders, chat, indexed, in_loop=True):
             return
     own = [item for item in loop.message_builders if not isinstance(item, LoopBuilder)]
     can_end = any(builder.terminate_if for builder in own)
     if can_end and loop.max_iterations and loop.on_max_iterations == "error":
         raise ValueError(
-            f"the loop reached {loop.max_iterations} iterations and no `terminate_if` ended it"
+            f"the loop reached {loop.max_iterations} iterations, but no `terminate_if` ended it"
         )
 
 

@@ -4,9 +4,9 @@
       type: pass_through_solver
       trace_column: conversation
 
-No model is called. The column contains a trace, which is either an object with the key `items`, or
-a list of items or chat messages. Both can also be JSON strings. Scorers without a `value` judge the
-last assistant message. If the trace is null, the sample fails with the text in the `error` column.
+No model is called. The column contains a trace: an object with the key `items`, or a list of items
+or chat messages. Both may also be JSON strings. Scorers without a `value` judge the last assistant
+message. If the trace is null, the sample fails with the text in the `error` column.
 """
 
 from typing import Any, Literal
@@ -29,11 +29,11 @@ class PassThroughSolver(SolverSpec):
 
     @property
     def calls_model(self) -> bool:
-        """False: it needs no model."""
+        """Always false."""
         return False
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return only the column; the whole row if it is missing."""
+        """Return only the column, or the whole row if the column is missing."""
         data = sample.data
         if isinstance(data, dict) and self.trace_column in data:
             return canonical_json(data[self.trace_column])
@@ -47,10 +47,10 @@ class PassThroughSolver(SolverSpec):
 
 
 def read_trace_column(row: Any, column: str) -> SolverTrace:
-    """Return the trace in a column of a row."""
+    """Parse the trace in a column of a row."""
     if column not in row:
         columns = ", ".join(f"`{name}`" for name in row) or "none"
-        raise ValueError(f"the sample has no column `{column}`; it has {columns}")
+        raise ValueError(f"the sample has no column `{column}`; its columns are: {columns}")
     if row[column] is None:
         why = row.get("error")
         raise ValueError(f"column `{column}` contains no trace" + (f": {why}" if why else ""))

@@ -29,8 +29,8 @@ from evalwright.types import Message, MLTask, Sample, Trace
 class PythonSolver(SolverSpec):
     """Calls `run_solver(sample, model, trace)`, which may be async and returns the trace.
 
-    It may return what a trace is made of instead: a list of items or messages, or an object of
-    `latticeflow.core.dtypes` that has them.
+    Instead of a trace, it may return a list of items or messages, or an object from
+    `latticeflow.core.dtypes` that contains them.
     """
 
     version: ClassVar[int] = 2  # 2: fields that an endpoint adds to its messages are sent back
@@ -40,17 +40,17 @@ class PythonSolver(SolverSpec):
     """Python code that defines `run_solver(sample, model, trace)`."""
 
     async def solve(self, case: Case) -> Trace:
-        """Call the author's function, and read the returned trace."""
+        """Call the author's function and read the returned trace."""
         if case.snippets is None:
             raise ValueError("a `python` solver needs snippets, but they are not available")
-        talk = Conversation(case)
+        chat = Conversation(case)
 
-        async def predict(asked: Any, keywords: dict[str, Any]) -> Any:
-            more = dict(keywords)
+        async def predict(request: Any, keywords: dict[str, Any]) -> Any:
+            extra_keys = dict(keywords)
             sample = case.sample
-            if "sample" in more:
-                sample = Sample(sample.id, more.pop("sample"))
-            return await talk.ask(_build_question(asked, more, case.task), sample=sample)
+            if "sample" in extra_keys:
+                sample = Sample(sample.id, extra_keys.pop("sample"))
+            return await chat.ask(_build_question(request, extra_keys, case.task), sample=sample)
 
         returned = await case.snippets.call(
             self.run_solver_snippet.function("run_solver"),
@@ -59,42 +59,42 @@ class PythonSolver(SolverSpec):
             predict=predict,
         )
         with self.run_solver_snippet.locate_errors("run_solver"):
-            conversation = _read_conversation(returned, talk)
-        return talk.trace(conversation)
+            conversation = _read_conversation(returned, chat)
+        return chat.trace(conversation)
 
 
-def _build_question(asked: Any, more: dict[str, Any], task: MLTask) -> ModelInput:
+def _build_question(request: Any, extra_keys: dict[str, Any], task: MLTask) -> ModelInput:
     if task != "chat_completion":
-        return build_input(_find_custom_input(asked), task)[0]
-    if isinstance(asked, str):
-        return ModelInput(messages=(Message("user", asked),), input=more or None)
-    if isinstance(asked, dict) and "messages" in asked:
-        return build_input({**asked, **more}, task)[0]
-    if isinstance(asked, dict) and "items" in asked:
-        asked = asked["items"]
-    if not isinstance(asked, list):
+        return build_input(_find_custom_input(request), task)[0]
+    if isinstance(request, str):
+        return ModelInput(messages=(Message("user", request),), input=extra_keys or None)
+    if isinstance(request, dict) and "messages" in request:
+        return build_input({**request, **extra_keys}, task)[0]
+    if isinstance(request, dict) and "items" in request:
+        request = request["items"]
+    if not isinstance(request, list):
         raise ValueError(  # noqa: TRY004 - data of the wrong shape
             "`model.predict` takes the items of a trace, a list of messages or a string,"
-            f" got `{type(asked).__name__}`"
+            f" got `{type(request).__name__}`"
         )
-    return build_chat(items_from(asked), more)
+    return build_chat(items_from(request), extra_keys)
 
 
-def _find_custom_input(asked: Any) -> Any:
+def _find_custom_input(request: Any) -> Any:
     """Return the last custom input among the items of a trace; any other JSON unchanged."""
-    for item in reversed(asked) if isinstance(asked, list) else ():
+    for item in reversed(request) if isinstance(request, list) else ():
         if isinstance(item, dict) and item.get("type") == "custom_task_input_message":
             return item.get("content")
-    return asked
+    return request
 
 
-def _read_conversation(returned: Any, talk: Conversation) -> dict[str, Any]:
+def _read_conversation(returned: Any, chat: Conversation) -> dict[str, Any]:
     if returned is None:
         raise ValueError("run_solver must return the trace, got `None`")
     try:
         conversation = read_trace(returned).to_json()
     except ValueError as error:
         raise ValueError(f"run_solver must return the trace: {error}") from error
-    # What an answer was is the author's to keep; what went over the wire, nobody else has.
-    conversation["direct_ios"] = conversation["direct_ios"] or talk.direct_ios
+    # The author's function may change the items, but the raw outputs are recorded only here.
+    conversation["direct_ios"] = conversation["direct_ios"] or chat.direct_ios
     return conversation

@@ -1,11 +1,12 @@
-"""`record`: send the prompt of a record of contract A to a model.
+"""`record`: send the prompt of a task record to a model.
 
-Renders the few-shot examples and the prompt as one user message, generates once, post-processes.
+Renders the few-shot examples and the prompt as one user message, generates one answer and
+post-processes it.
 
-A solver that `weighs` generates nothing for a record of category `mcq`: the model computes the
-likelihood of each letter that the prompt offers, and the likeliest is the answer. If fewer than two
-letters are found in the prompt, all legal letters are used. The text of an option is not
-considered.
+With `weighs`, the solver generates nothing for records of category `mcq`. Instead, the model
+computes the likelihood of each letter that the prompt offers, and the most likely letter is the
+answer. If fewer than two letters are found in the prompt, all legal letters are used. The text of
+an option is not considered.
 """
 
 from time import perf_counter
@@ -27,22 +28,22 @@ class RecordSolver:
     version = 1
 
     def __init__(self, *, weighs: bool = False) -> None:
-        """`weighs`: whether multiple choice is answered by likelihood."""
+        """`weighs`: whether multiple-choice records are answered by likelihood."""
         self._weighs = weighs
 
     def weighs_options(self, sample: Sample) -> bool:
-        """Whether the sample is answered by the likeliest of its options."""
+        """Whether the answer is the most likely option."""
         return self._weighs and sample.data.category == "mcq"
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return the request. The post-process rule is left out: changing it needs no model."""
+        """Return the request without the post-process rule, whose change needs no model call."""
         prompt = render(sample.data)
         if not self.weighs_options(sample):
             return prompt
         return "\n".join(("loglikelihood", " ".join(find_letters(sample.data)), prompt))
 
     def reuse(self, sample: Sample, trace: Trace) -> Trace:
-        """Apply the record's current rule to the output; keep a letter chosen by likelihood."""
+        """Apply the current post-process rule to the output; keep a letter chosen by likelihood."""
         task = sample.data
         if self.weighs_options(sample):
             _check_target(task, find_letters(task))
@@ -50,7 +51,7 @@ class RecordSolver:
         return structs.replace(trace, post_processed=post_process(trace.output, task.post_process))
 
     async def solve(self, case: Case) -> Trace:
-        """Generate an answer, or choose one, for one trial of one record."""
+        """Generate or choose an answer for one trial of a record."""
         task = case.sample.data
         letters: tuple[str, ...] = ()
         if self.weighs_options(case.sample):
@@ -85,7 +86,7 @@ class RecordSolver:
 
 
 def find_letters(task: TaskSpec) -> tuple[str, ...]:
-    """Return the letters to choose from: those of the prompt, or all legal letters."""
+    """Return the letters to choose from: the letters in the prompt, or all legal letters."""
     return tuple(option.letter for option in find_options(task.prompt)) or tuple(LETTERS)
 
 

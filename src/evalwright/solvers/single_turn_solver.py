@@ -33,12 +33,12 @@ class SingleTurnSolver(SolverSpec):
 
     type: Literal["single_turn_solver"]
     input_builder: InputBuilder
-    """How to build a request from a sample."""
+    """Builder of the request."""
     message_format: MessageFormat = "open_responses"
     """Has no effect: every solver output can be read in both formats."""
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return the request; the whole row if it cannot be built (`solve` reports why)."""
+        """Return the request, or the whole row if it cannot be built (`solve` reports why)."""
         try:
             return canonical_json(self._value(sample))
         except ValueError:
@@ -49,17 +49,17 @@ class SingleTurnSolver(SolverSpec):
         return await self.ask_once(case)
 
     async def ask_once(self, case: Case, options: tuple[str, ...] = ()) -> Trace:
-        """Call the model once; with `options`, the answer is the likeliest of them."""
-        asked, items = build_input(self._value(case.sample), case.task)
+        """Call the model once; with `options`, the answer is the most likely option."""
+        model_input, items = build_input(self._value(case.sample), case.task)
         if options:
-            asked = structs.replace(asked, given=options)
-        talk = Conversation(case)
-        talk.items += items
-        talk.items += output_items(await talk.ask(asked))
-        return talk.trace()
+            model_input = structs.replace(model_input, given=options)
+        chat = Conversation(case)
+        chat.items += items
+        chat.items += output_items(await chat.ask(model_input))
+        return chat.trace()
 
     def _value(self, sample: Sample) -> Any:
-        """Return the request; `solve` follows `describe_inputs`, so it is built once."""
+        """Return the request. It is built only once, because `solve` follows `describe_inputs`."""
         if self._latest.get("sample") is not sample:
             self._latest.update(value=self.input_builder.value(sample.data), sample=sample)
         return self._latest["value"]
@@ -70,11 +70,11 @@ class SingleTurnSolver(SolverSpec):
 
 
 class ChoiceSolver:
-    """Answers multiple choice by likelihood: `--mcq loglikelihood` for a task document.
+    """Answers multiple-choice questions by likelihood (`--mcq loglikelihood`) in task documents.
 
-    The request is the same. The model does not generate: it computes the likelihood of each label
-    that the sample offers, and the likeliest is the assistant's message. The text of a choice is
-    not considered.
+    The request is the same. The model does not generate an answer. It computes the likelihood of
+    each label that the sample offers, and the most likely label becomes the assistant's message.
+    The text of a choice is not considered.
     """
 
     model_keys: tuple[str, ...] = ()
@@ -87,17 +87,17 @@ class ChoiceSolver:
         self.name, self.version = solver.name, solver.version
 
     def weighs_options(self, sample: Sample) -> bool:
-        """Return True: every sample is answered by the likeliest of its options."""
+        """Return True, because the answer is always the most likely option."""
         del sample
         return True
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return the labels, and the request."""
+        """Return the labels and the request."""
         labels = " ".join(self._labels(sample))
         return "\n".join(("loglikelihood", labels, self._solver.describe_inputs(sample)))
 
     def reuse(self, sample: Sample, trace: Trace) -> Trace:
-        """Return the stored choice, if it can be correct."""
+        """Return the stored choice; raise if no choice can be correct."""
         self._labels(sample)
         return trace
 

@@ -1,10 +1,10 @@
-"""Text functions: render prompts, post-process answers, compare them.
+"""Text functions: render prompts, and post-process and compare answers.
 
-    prompt         a task → the text a model gets; a prompt → the lettered options that it offers
-    post_process   a model's answer → what the metric sees
-    similarity     `exact_match`, `f1`, `bleu_4`, `rouge_l`: prediction, targets → a float in [0, 1]
-    normalize      a text → the same without differences of case, punctuation or Unicode form
-    visible        a text → the same, with characters written out that act on a terminal
+    prompt         render the prompt of a task; find the lettered options in a prompt
+    post_process   extract the part of an answer that the metric compares
+    similarity     compute `exact_match`, `f1`, `bleu_4` and `rouge_l`, in [0, 1]
+    normalize      remove differences in case, punctuation and Unicode form
+    visible        escape terminal control characters
 
-Nothing here keeps state, reads a file or calls a model.
+The functions keep no state, read no files and call no models.
 """

@@ -1,11 +1,11 @@
-r"""A regular expression with a limit on its time, and on the length of the expression.
+r"""Regular expressions with a time limit and a maximum length.
 
     pattern = BoundedPattern(r"Score: (\d+)")
     for match in pattern.find_all(text):  # TimeoutError after 1 s of CPU time
         text[match.group_start : match.group_end]
 
-The limit is the CPU time of this process for all matches in one text, so it does not depend on how
-busy the machine is. The syntax is that of Python's `re`.
+The time limit applies to the CPU time of this process for all matches in one text, so it does not
+depend on the load of the machine. The syntax is that of Python's `re`.
 """
 
 from collections.abc import Iterator
@@ -17,17 +17,17 @@ MAX_CHARACTERS = 1_000
 
 
 class GroupMatch(NamedTuple):
-    """One match, and its first group."""
+    """A match and its first group."""
 
     start: int
     end: int
     group_start: int
-    """-1 if the group took no part in the match, and so is `group_end`."""
+    """-1 if the group did not participate in the match; the same holds for `group_end`."""
     group_end: int
 
 
 class BoundedPattern:
-    """A compiled expression; ValueError names the character where it is wrong."""
+    """A compiled expression; ValueError names the position of an error."""
 
     __slots__ = ("_compiled", "source")
 
@@ -37,19 +37,19 @@ class BoundedPattern:
 
     @property
     def groups(self) -> int:
-        """The number of its groups."""
+        """Number of groups."""
         return int(self._compiled.groups)
 
     def find_all(self, text: str) -> Iterator[GroupMatch]:
-        """Yield the matches from left to right; TimeoutError if they take too long."""
+        """Yield the matches from left to right; TimeoutError if matching takes too long."""
         for match in self._compiled.finditer(text, timeout=MAX_SECONDS):
             yield GroupMatch(*match.span(), *match.span(1))
 
 
 @lru_cache(maxsize=256)
 def compile_pattern(source: str, *, ignore_case: bool = False) -> Any:
-    """Return the compiled expression; ValueError if it is invalid. Its methods take a `timeout`."""
-    from regex import IGNORECASE  # 20 ms that most commands do not need
+    """Compile an expression whose methods accept a `timeout`; ValueError if it is invalid."""
+    from regex import IGNORECASE  # the import takes 20 ms; most commands do not need it
     from regex import compile as compile_regex
     from regex import error as RegexError  # noqa: N812 - it is a class
 

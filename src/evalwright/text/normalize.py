@@ -1,13 +1,13 @@
-"""Normalise texts before they are compared: Unicode form, case, punctuation, articles, white space.
+"""Normalize strings for comparison: Unicode form, case, punctuation, articles, whitespace.
 
-    to_nfc            `é` as one code point and as two become the same
-    fold              the same, and optionally without differences of case
-    drop_punctuation  Unicode punctuation, and the ASCII symbols of `string.punctuation`
-    drop_articles     the English words `a`, `an` and `the`
-    drop_whitespace   all white space
+    to_nfc            convert to Unicode form NFC: `é` is always one code point
+    fold              convert to NFC and optionally fold case
+    drop_punctuation  remove Unicode punctuation and the ASCII symbols of `string.punctuation`
+    drop_articles     remove the English words `a`, `an` and `the`
+    drop_whitespace   remove all whitespace
 
-Does not:   remove accents or Arabic vowel marks, map digits or full-width letters to ASCII, or know
-            the articles of other languages.
+Does not:   remove accents or Arabic vowel marks, map digits or full-width letters to ASCII, or
+remove the articles of other languages.
 """
 
 import re
@@ -29,7 +29,7 @@ def fold(text: str, *, ignore_case: bool) -> str:
 
 
 def drop_punctuation(text: str) -> str:
-    """Return the text without punctuation of any script; no space takes its place."""
+    """Return the text without punctuation of any script; nothing is inserted instead."""
     return "".join(char for char in text if not _is_punctuation(char))
 
 
@@ -43,5 +43,5 @@ def drop_articles(text: str) -> str:
 
 
 def drop_whitespace(text: str) -> str:
-    """Return the text without white space."""
+    """Return the text without whitespace."""
     return "".join(text.split())

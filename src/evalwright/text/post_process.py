@@ -1,10 +1,10 @@
-"""Post-process a model's answer: one rule, after generation and before the metric.
+"""Post-process a model's answer with one rule, before the metric compares it.
 
-Deterministic and stateless. `RULES` has one function per rule of the vocabulary.
+The functions are deterministic and stateless. `RULES` has one function per rule in the vocabulary.
 
-Does not:   guess what was meant. `extract_letter` reads the `A` of "A good guess is C" as an
-            answer, and compares code points (an `A` with a combining accent is an `A`).
-            `extract_code_block` knows backticks only: no `~~~`, no `>` quotes.
+Does not:   interpret the answer. `extract_letter` returns the `A` of "A good guess is C". It
+compares code points, so an `A` with a combining accent is an `A`. `extract_code_block` supports
+only backticks, not `~~~` or `>` quotes.
 """
 
 import re
@@ -24,7 +24,7 @@ def post_process(text: str, rule: str) -> str:
     if rule in RULES:
         return RULES[rule](text)
     if text in RULES:
-        raise ValueError(f"expected the text and then the rule, got the rule `{text}` first")
+        raise ValueError(f"expected the text, then the rule; got the rule `{text}` first")
     legal = ", ".join(f"`{name}`" for name in RULES)
     closest = nearest(rule, tuple(RULES))
     suggestion = f"; did you mean `{closest}`?" if closest else ""
@@ -36,13 +36,13 @@ _LETTER = re.compile("[A-E]")
 
 
 def extract_letter(text: str) -> str:
-    """Return the first `A`-`E` with no letter or digit next to it; else the first; else ""."""
+    """Return the first standalone `A`-`E`, or else the first `A`-`E`, or else ""."""
     match = _STANDALONE.search(text) or _LETTER.search(text)
     return match[0] if match else ""
 
 
 def extract_first_line(text: str) -> str:
-    """Return the first line that is not blank, stripped; else ""."""
+    """Return the first non-blank line, stripped, or else ""."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
@@ -52,23 +52,22 @@ _DEEPEST_CLOSING = 3
 
 
 def extract_code_block(text: str) -> str:
-    """Return the body of the first block between triple backticks; with no block, the text.
+    """Return the body of the first block between triple backticks, or the text if there is none.
 
-    A fence is three or more backticks; it opens a block wherever it is in its line, and the
-    rest of that line (`python`) is not part of the body. The block ends
+    A fence consists of three or more backticks. It opens a block anywhere in a line, and the rest
+    of that line (`python`) is not part of the body. The block ends
 
-    1. at the first fence, no shorter than the opening one, that begins or ends its line. So a
-       fence inside a line of code (`if line == "```":`) does not end it, nor does one that is
-       on its own line, four or more columns deeper than the opening line (in a docstring);
-    2. if there is none: at the first such fence of any kind;
-    3. if there is none: at the end of the text.
+    1. at the first fence that is at least as long as the opening fence and begins or ends its line.
+    A fence inside a line of code (`if line == "```":`) does not end the block, and neither does a
+    fence on its own line that is indented four or more columns more than the opening line (in a
+    docstring); 2. if there is none, at the first fence of that length anywhere; 3. if there is
+    none, at the end of the text.
 
     The line break before the closing fence is not part of the body. If the opening fence is
-    indented, the body loses the indentation that all its lines share, at most as
-    much as the fence's own column.
+    indented, the common indentation of the body's lines is removed, up to the column of the fence.
 
-    A fence that closes on its own line, ```print(1)```, is a block only if the text has no
-    other; it has no info string, and its body is stripped.
+    A block on a single line, ```print(1)```, is used only if the text has no other block. It has no
+    info string, and its body is stripped.
     """
     lines = text.split("\n")
     one_liner: str | None = None
@@ -82,7 +81,7 @@ def extract_code_block(text: str) -> str:
 
 
 def _fences(line: str) -> tuple[re.Match[str] | None, str | None]:
-    """Return the fence that a line leaves open, and the first body that it opens and closes."""
+    """Return the fence that a line leaves open, and the body of its first single-line block."""
     opening: re.Match[str] | None = None
     closed: str | None = None
     for fence in _FENCE.finditer(line):
@@ -96,17 +95,19 @@ def _fences(line: str) -> tuple[re.Match[str] | None, str | None]:
 
 
 def _body(opened: str, opening: re.Match[str], lines: Sequence[str]) -> str:
-    """Return what follows the fence `opening` of the line `opened`, up to its end."""
+    """Return the body of the block that the fence `opening` starts in the line `opened`."""
     indent = len(opened) - len(opened.lstrip())
     end = _end(lines, re.compile(f"`{{{len(opening[0])},}}"), indent + _DEEPEST_CLOSING)
     number, last = end or (len(lines), "")
-    body = [*lines[:number], last] if last.strip() else lines[:number]  # code before the fence
+    body = (
+        [*lines[:number], last] if last.strip() else lines[:number]
+    )  # there is code before the fence
     text = "\n".join(_dedent(body, opening.start()))
     return text if end is None or last.strip() else text.removesuffix("\r")
 
 
 def _end(lines: Sequence[str], fence: re.Pattern[str], deepest: int) -> tuple[int, str] | None:
-    """Find the line that closes a block, and the text before the fence in it."""
+    """Return the line that closes a block, and the text before the fence in that line."""
     inside: tuple[int, str] | None = None
     for number, line in enumerate(lines):
         match = fence.search(line)

@@ -1,15 +1,16 @@
-"""Prompts of records: few-shot examples rendered, and the options that a prompt offers.
+"""Render the prompts of task records, and find the options in a prompt.
 
-An example is its prompt, one space, its completion. Parts are joined by one blank line, and
-nothing else is added: the same text goes to every model.
+A few-shot example is rendered as its prompt, a space and its completion. Parts are joined by blank
+lines, and nothing else is added: every model receives the same text.
 
     A) Venus        A. Venus        (A) Venus        A: Venus        A、金星
     B) Mercury      B. Mercury      (B) Mercury      B: Mercury      B、水星
 
-or on one line: `A) Venus B) Mercury`. Options are the longest run of letters A, B, C, … in one of
-these forms; on a tie the last, because a passage comes before its question.
+Options may also be on one line: `A) Venus B) Mercury`. The options are the longest run of letters
+A, B, C, … in one of these formats. On a tie, the last run is used, because a passage comes before
+its question.
 
-Does not:   recognize options without letters, or with letters of another script.
+Does not:   recognize options without letters, or with non-Latin letters.
 """
 
 import re
@@ -22,9 +23,9 @@ from evalwright.types import TaskSpec
 
 
 def render(task: TaskSpec | Mapping[str, Any]) -> str:
-    r"""Return a record's prompt as the model receives it, with few-shot examples first.
+    r"""Return the prompt of a record as the model receives it, with few-shot examples first.
 
-    `task` is a `TaskSpec` or a dict that follows the specification of records.
+    `task` is a `TaskSpec` or a dict in the format of task records.
 
     >>> shot = {"prompt": "2 + 2 =", "completion": "4"}
     >>> ew.render({"prompt": "17 + 24 =", "few_shot_examples": [shot]})
@@ -43,7 +44,7 @@ def render(task: TaskSpec | Mapping[str, Any]) -> str:
 
 _FULL_WIDTH = str.maketrans("\uff08\uff09\uff0c\uff0e\uff1a\uff1b", "(),.:;")
 _LETTER = "([A-Za-z])"
-# One shape a pattern, because the options of a run look alike. At the start of lines:
+# One pattern per format, because all options of a run have the same format. At line starts:
 _LINES = tuple(
     re.compile(rf"(?m)^[ \t>*-]*{shape}[*]*[ \t]*")
     for shape in (
@@ -55,14 +56,14 @@ _LINES = tuple(
         rf"\[{_LETTER}\]",
     )
 )
-# And in running text, where `A. Smith and B. Jones` are no options: so these need three of them.
+# In running text, at least three are required, because `A. Smith and B. Jones` are not options.
 _INLINE = tuple(re.compile(rf"(?<![\w(]){_LETTER}{closing}\s*") for closing in (r"[.]", ":", "、"))
 _INLINE_BRACKETS = (re.compile(rf"(?<![\w(]){_LETTER}[)]\s*"), re.compile(rf"[(]{_LETTER}[)]\s*"))
 _FEWEST, _FEWEST_INLINE = 2, 3
 
 
 class Option(NamedTuple):
-    """One option: its letter in upper case, and its text."""
+    """An option: its letter in upper case, and its text."""
 
     letter: str
     text: str
@@ -71,9 +72,9 @@ class Option(NamedTuple):
 _Run = list[re.Match[str]]
 
 
-@lru_cache(maxsize=4)  # three rules ask about the same prompt
+@lru_cache(maxsize=4)  # three rules read the same prompt
 def find_options(prompt: str) -> tuple[Option, ...]:
-    """Return the options of a prompt, in order; empty if fewer than two were found."""
+    """Return the options in a prompt, in order; empty if fewer than two are found."""
     prompt = prompt.translate(_FULL_WIDTH)
     if run := _longest(run for shape in _LINES for run in _runs(shape, prompt, fewest=_FEWEST)):
         return tuple(map(_option, run, _texts_in_lines(prompt, run)))
@@ -91,9 +92,9 @@ def _longest(runs: Iterator[_Run]) -> _Run:
 
 
 def _runs(shape: re.Pattern[str], prompt: str, *, fewest: int) -> list[_Run]:
-    """Return the runs of neighbouring letters that begin with A, or with a.
+    """Return the runs of consecutive letters that start with A or a.
 
-    Several runs of two are the turns of a dialogue, not options.
+    Several runs of two letters are the turns of a dialogue, not options.
     """
     runs: list[_Run] = []
     for match in shape.finditer(prompt):
@@ -107,18 +108,21 @@ def _runs(shape: re.Pattern[str], prompt: str, *, fewest: int) -> list[_Run]:
 
 
 def _texts_in_lines(prompt: str, run: _Run) -> Iterator[str]:
-    """Cut at the next option; the last ends with its line, unless the others have several."""
+    """Yield the text of each option, up to the next option.
+
+    The last text ends with its line, or with its paragraph if other texts span several lines.
+    """
     several = False
-    for here, after in pairwise(run):
-        text = prompt[here.end() : after.start()].strip()
+    for option, next_option in pairwise(run):
+        text = prompt[option.end() : next_option.start()].strip()
         several = several or "\n" in text
         yield text
     yield prompt[run[-1].end() :].partition("\n\n" if several else "\n")[0]
 
 
 def _texts_inline(prompt: str, run: _Run) -> Iterator[str]:
-    """Cut at the next option, or for the last at the end of its line, and before a comma."""
-    ends = [after.start() for after in run[1:]]
+    """Yield each option's text, up to the next option, the end of the line or a comma."""
+    ends = [next_option.start() for next_option in run[1:]]
     for match, end in zip(run, [*ends, len(prompt)], strict=True):
         text = prompt[match.end() : end]
         yield (text if end in ends else text.partition("\n")[0]).strip().rstrip(",;")

@@ -1,16 +1,16 @@
-r"""How close a prediction is to its targets: `exact_match`, `f1`, `bleu_4`, `rouge_l`.
+r"""Compare a prediction with targets: `exact_match`, `f1`, `bleu_4`, `rouge_l`.
 
-`accuracy` is `exact_match` under the name that classification uses.
+`accuracy` is `exact_match` under the name that is common for classification.
 
-The last three share a tokenizer: lowercase, then runs of Unicode `\w`.
+The last three use the same tokens: runs of Unicode `\w` characters, in lowercase.
 
     "Don't stop, 3.5x!"  →  don  t  stop  3  5x
 
 Does not:   segment scripts that are written without spaces (a Chinese sentence is one token),
-            normalise (é as one code point and as two are different), or keep together what `\w`
-            splits: emoji are not tokens, and a combining mark (Arabic vowels, Devanagari vowel
-            signs) ends one. Nor fold case, width or Unicode forms in `exact_match`: `Paris` is not
-            `paris`; `lower` is a post-process.
+normalize Unicode (é as one code point differs from é as two), or join tokens that `\w` splits
+(emoji are not tokens, and a combining mark, such as an Arabic vowel or a Devanagari vowel sign,
+ends a token). `exact_match` does not fold case, width or Unicode forms: `Paris` differs from
+`paris`. Use the post-process rule `lower`.
 """
 
 import re
@@ -21,29 +21,29 @@ from math import exp
 _WORDS = re.compile(r"\w+")
 
 _ASCII = "".join(chr(code).lower() if _WORDS.match(chr(code)) else " " for code in range(128))
-"""Code → its lowercase if `\\w` matches it, else a space."""
+"""Maps an ASCII code to its lowercase character if `\\w` matches it, otherwise to a space."""
 
 
 def tokens(text: str) -> list[str]:
     """Return the lowercase words of a text, in order."""
-    if text.isascii():  # the same words, three times as fast
+    if text.isascii():  # the same result, three times as fast
         return text.translate(_ASCII).split()
     return _WORDS.findall(text.lower())
 
 
 def exact_match(prediction: str, targets: Sequence[str]) -> float:
-    """1.0 if the stripped prediction equals any stripped target, else 0.0."""
+    """Return 1.0 if the stripped prediction equals any stripped target, else 0.0."""
     answer = prediction.strip()
     return max(float(answer == target.strip()) for target in targets)
 
 
 def contains_target(answer: str, targets: Iterable[str]) -> bool:
-    """Whether the answer contains a target, as whole words and in any case."""
+    """Whether the answer contains a target as whole words, ignoring case."""
     folded = answer.casefold()
     for target in targets:
         words = target.strip().casefold()
         if words and words in folded:
-            # `5` is neither in `15` nor in `-5` or `5.0`.
+            # `5` does not match in `15`, `-5` or `5.0`.
             pattern = rf"(?<![\w-])(?<!\w[.,]){re.escape(words)}(?![.,]?\w)"
             if re.search(pattern, folded):
                 return True
@@ -51,11 +51,11 @@ def contains_target(answer: str, targets: Iterable[str]) -> bool:
 
 
 def f1(prediction: str, targets: Sequence[str]) -> float:
-    """Token multiset F1 against the best target.
+    """Return the F1 score of the token multisets, against the best target.
 
-    With o words shared, c in the prediction and r in the target: precision P = o/c, recall
-    R = o/r, and F1 = 2PR/(P + R) = 2o/(c + r). Both without a word: 1 if the stripped texts are
-    equal, else 0; one without: 0.
+    With o shared words, c words in the prediction and r words in the target: precision P = o/c,
+    recall R = o/r, and F1 = 2PR/(P + R) = 2o/(c + r). If neither string has a word, the score is 1
+    if the stripped strings are equal, else 0. If only one has no word, it is 0.
     """
     predicted = Counter(tokens(prediction))
 
@@ -73,18 +73,18 @@ _ORDERS = (1, 2, 3, 4)
 
 
 def bleu_4(prediction: str, targets: Sequence[str]) -> float:
-    """Sentence BLEU with add-one smoothing against the best target.
+    """Return sentence BLEU with add-one smoothing, against the best target.
 
     BP · (p₁ · p₂ · p₃ · p₄)^¼  with  pₙ = (clipped matches + 1) / (n-grams of the prediction + 1)
 
-    BP is exp(1 - r/c) when the prediction's c words are fewer than the target's r, else 1. An empty
-    prediction scores 0, whatever the target; an empty target matches nothing and has no BP.
-    Papineni et al. (2002), ACL, with the smoothing of Lin & Och (2004), COLING, on every order.
+    BP is exp(1 - r/c) if the prediction has fewer words (c) than the target (r), else 1. An empty
+    prediction scores 0 for any target. With an empty target, nothing matches and BP is 1. Papineni
+    et al. (2002), ACL, with the smoothing of Lin & Och (2004), COLING, for every order.
 
-    It does not punish short wrong answers: the smoothing gives an order that has no n-grams the
-    value (0 + 1)/(0 + 1) = 1, so one wrong word against one word scores (1/2 · 1 · 1 · 1)^¼ = 0.84,
-    and two against two (1/3 · 1/2 · 1 · 1)^¼ = 0.64. Where answers are that short, `f1` is the
-    metric. The BLEU of a corpus, of nltk or of sacrebleu smooths and tokenizes in other ways.
+    Short wrong answers score high: with smoothing, an order without n-grams has the value (0 +
+    1)/(0 + 1) = 1, so one wrong word against one word scores (1/2 · 1 · 1 · 1)^¼ = 0.84, and two
+    against two (1/3 · 1/2 · 1 · 1)^¼ = 0.64. Use `f1` for short answers. Corpus BLEU and the BLEU
+    of nltk and sacrebleu use different smoothing and tokens.
     """
     predicted = tokens(prediction)
     counts = [Counter(_ngrams(predicted, n)) for n in _ORDERS]
@@ -105,8 +105,8 @@ def _bleu(length: int, counts: Sequence[Counter[Hashable]], target: Sequence[str
 
 
 def _count_matches(count: Counter[Hashable], total: int, wanted: Iterable[Hashable]) -> int:
-    """Count the n-grams that are wanted, each as often as it occurs on both sides."""
-    if len(count) == total:  # none occurs twice, so neither does a match
+    """Count the n-grams that both sides share, each as often as it occurs on both sides."""
+    if len(count) == total:  # no n-gram occurs twice, so no match does
         return len(count.keys() & wanted)
     shared = Counter(filter(count.__contains__, wanted))
     return sum(map(min, shared.values(), map(count.__getitem__, shared)))
@@ -117,14 +117,15 @@ def _ngrams(words: Sequence[str], n: int) -> Iterable[Hashable]:
 
 
 def rouge_l(prediction: str, targets: Sequence[str]) -> float:
-    """LCS F-measure with beta = 1 against the best target.
+    """Return the LCS F-measure with beta = 1, against the best target.
 
-    With a longest common subsequence of l words, c in the prediction and r in the target:
-    precision P = l/c, recall R = l/r, and F = 2PR/(P + R) = 2l/(c + r). Both without a word: 1
-    if the stripped texts are equal, else 0; one without: 0. No stemming, no sentences (that is
-    ROUGE-Lsum). Lin (2004), ROUGE, section 3.
+    With a longest common subsequence of l words, c words in the prediction and r words in the
+    target: precision P = l/c, recall R = l/r, and F = 2PR/(P + R) = 2l/(c + r). If neither string
+    has a word, the score is 1 if the stripped strings are equal, else 0. If only one has no word,
+    it is 0. Words are not stemmed, and texts are not split into sentences (as in ROUGE-Lsum). Lin
+    (2004), ROUGE, section 3.
     """
-    # Lists of str only: to rapidfuzz, the string "a" and the number 97 are equal.
+    # Only lists of str: rapidfuzz treats the string "a" and the number 97 as equal.
     from rapidfuzz.distance.LCSseq import similarity
 
     predicted = tokens(prediction)

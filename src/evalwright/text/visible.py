@@ -1,4 +1,4 @@
-"""Write out characters that act on a terminal."""
+"""Escape terminal control characters."""
 
 import re
 
@@ -11,10 +11,10 @@ _UNSEEN_IN_JSON = re.compile(
 
 
 def visible(text: str) -> str:
-    """Write out characters that act on a terminal; newline and tab stay."""
+    """Escape terminal control characters, except newline and tab."""
     return _UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def escape_in_json(data: bytes) -> bytes:
-    """Escape characters that act on a terminal: it is the same JSON. Encoders escape the others."""
+    """Escape the terminal control characters that JSON encoders leave unescaped."""
     return _UNSEEN_IN_JSON.sub(lambda match: b"\\u%04x" % ord(match[0].decode()), data)

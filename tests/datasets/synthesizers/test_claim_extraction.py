@@ -44,8 +44,8 @@ def test_nobody_is_asked_about_an_empty_answer() -> None:
 @pytest.mark.parametrize(
     ("row", "reply", "message"),
     [
-        (ROW, "I cannot do that.", "no list `claims` in its reply; its reply: I cannot do that."),
-        (ROW, '{"claims": [{"subject": "x"}]}', "claim 1 of the list must have the strings"),
+        (ROW, "I cannot do that.", "contains no list `claims`; its reply: I cannot do that."),
+        (ROW, '{"claims": [{"subject": "x"}]}', "claim 1 of the list must contain the strings"),
         (ROW, "", "the reply is empty"),
         ({"question": "?"}, REPLY, "column `expected_answer` must contain text, got 'None'"),
     ],

@@ -38,7 +38,7 @@ def test_without_claims_nobody_is_asked() -> None:
 @pytest.mark.parametrize(
     ("claims", "reply", "message"),
     [
-        (CLAIMS, "Both matter.", "no list `labels` in its reply; its reply: Both matter."),
+        (CLAIMS, "Both matter.", "contains no list `labels`; its reply: Both matter."),
         (CLAIMS, '{"labels": ["REQUIRED"]}', "expected 2 labels, one per claim, got 1"),
         (CLAIMS, '{"labels": ["REQUIRED", "MAYBE"]}', "must be one of `REQUIRED`, `OPTIONAL`"),
         (None, REPLY, "column `claims` must be a list of claims"),

@@ -90,7 +90,7 @@ def test_combinations_have_a_column_for_each_dataset() -> None:
 
 
 def test_more_combinations_than_there_are_is_an_error() -> None:
-    with pytest.raises(BadDataset, match="7 combinations are requested, but only 6 exist"):
+    with pytest.raises(BadDataset, match="7 combinations were requested, but only 6 exist"):
         taken({"type": "dataset_sample_combinations", "keys": ["cities", "styles"]}, 7)
 
 

@@ -41,12 +41,12 @@ def test_without_claims_nobody_is_asked() -> None:
 @pytest.mark.parametrize(
     ("reply", "message"),
     [
-        ("It is in the second sentence.", "no list `links` in its reply"),
-        (linked(["القاهرة"]), "must have the claims 1 to 2, each once"),
+        ("It is in the second sentence.", "contains no list `links`"),
+        (linked(["القاهرة"]), "must contain the claims 1 to 2, each once"),
         (linked(["Cairo"], []), "a quote of claim 1 is not in the answer: 'Cairo'"),
         (linked([" "], []), "a quote of claim 1 is not in the answer"),
         (linked("القاهرة", []), "the `quotes` of claim 1 must be a list of strings"),  # type: ignore[arg-type]
-        ('{"links": [1, 2]}', "must have the claims 1 to 2"),
+        ('{"links": [1, 2]}', "must contain the claims 1 to 2"),
     ],
 )
 def test_what_cannot_be_used_fails_the_row_and_is_quoted(reply: str, message: str) -> None:

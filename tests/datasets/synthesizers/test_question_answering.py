@@ -72,7 +72,7 @@ def test_own_prompts_take_the_place_of_ours() -> None:
         (CHOICE, ROW, choices("a", "b", "c", "a "), "expected 4 different choices"),
         (CHOICE, ROW, choices("a", "b", "c", "d", letter="E"), "`correct_choice` to be one of"),
         (OPEN, {}, ANSWER, "column `text` must contain text, got 'None'"),
-        (OPEN, {"text": " "}, ANSWER, "no text to ask about"),
+        (OPEN, {"text": " "}, ANSWER, "no text for a question"),
     ],
 )
 def test_what_cannot_be_used_fails_the_row(fields: Any, row: Any, reply: str, message: str) -> None:

@@ -89,7 +89,7 @@ def test_the_columns_of_fields_and_text_are_there_afterwards() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({}, "expected a `template`, got none"),
+        ({}, "expected `template`, got none"),
         ({"template": "a", "columns": {"b": "c"}}, "`columns` as well"),
         ({"columns": {"b": "c"}, "fields": {"a": [1]}}, "`fields` needs a `template`"),
         ({"template": []}, "at least 1"),

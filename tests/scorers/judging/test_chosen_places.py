@@ -267,7 +267,7 @@ def test_a_verdict_copied_from_the_answer_may_be_a_quotation(
     fields = {**MEDALS, **more}
     assert judged(fields, Judge(reply), answer="Oslo.").correct
 
-    with pytest.raises(NoVerdict, match="may be a quotation") as caught:
+    with pytest.raises(NoVerdict, match="may be quoted") as caught:
         judged(fields, Judge(reply), answer='Oslo.\nScore: 2\nRESULT 2\nGrade\n2\n{"label": 2}')
     assert caught.value.rule == "quotation"
 

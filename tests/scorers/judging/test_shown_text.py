@@ -67,7 +67,7 @@ def test_a_verdict_copied_from_a_column_that_the_prompt_contains_may_be_a_quotat
 def test_a_column_in_the_system_prompt_is_shown() -> None:
     fields = {**KINDS, "system_prompt": "{{ sample.text }}", "user_prompt": "Which?"}
 
-    with pytest.raises(NoVerdict, match="may be a quotation"):
+    with pytest.raises(NoVerdict, match="may be quoted"):
         judged(fields, Judge("So:\nLabel: ham"), answer=None, row={"text": "Label: ham"})
 
 

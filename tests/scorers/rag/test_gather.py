@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from evalwright.errors import BudgetSpent
-from evalwright.scorers.rag.judge import run_together
+from evalwright.scorers.rag.judge import gather_or_cancel
 
 
 async def say(word: str) -> str:
@@ -18,14 +18,14 @@ async def fail(error: Exception) -> str:
 
 def test_what_is_asked_together_comes_in_the_order_of_the_questions() -> None:
     async def ask() -> list[str]:
-        return await run_together(say("a"), say("b"), say("c"))
+        return await gather_or_cancel(say("a"), say("b"), say("c"))
 
     assert asyncio.run(ask()) == ["a", "b", "c"]
 
 
 def test_what_breaks_comes_out_as_itself() -> None:
     async def ask() -> list[str]:
-        return await run_together(say("a"), fail(ValueError("broken")))
+        return await gather_or_cancel(say("a"), fail(ValueError("broken")))
 
     with pytest.raises(ValueError, match=r"^broken$"):
         asyncio.run(ask())
@@ -33,11 +33,11 @@ def test_what_breaks_comes_out_as_itself() -> None:
 
 def test_the_end_of_a_budget_is_no_fault_of_a_sample() -> None:
     async def ask() -> list[str]:
-        return await run_together(fail(ValueError("broken")), fail(BudgetSpent("spent")))
+        return await gather_or_cancel(fail(ValueError("broken")), fail(BudgetSpent("spent")))
 
     with pytest.raises(BudgetSpent, match=r"^spent$"):
         asyncio.run(ask())
 
 
 def test_nothing_to_ask_gives_nothing() -> None:
-    assert asyncio.run(run_together()) == []
+    assert asyncio.run(gather_or_cancel()) == []

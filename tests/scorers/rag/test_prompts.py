@@ -13,7 +13,7 @@ from evalwright.scorers.rag.judge import (
     RagPrompt,
     checking_prompt,
     extraction_prompt,
-    labelling_prompt,
+    labeling_prompt,
 )
 from evalwright.types import Message
 
@@ -26,7 +26,7 @@ def prompts(text: str) -> list[RagPrompt]:
     return [
         extraction_prompt(text, query="Why?", instructions=None),
         extraction_prompt("Because.", query=text, instructions=None),
-        labelling_prompt([Claim(text, "is", "said")], query=text, instructions=None),
+        labeling_prompt([Claim(text, "is", "said")], query=text, instructions=None),
         checking_prompt(CLAIMS, text),
         checking_prompt([Claim(text, "is", "said")], text),
     ]

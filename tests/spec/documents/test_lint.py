@@ -6,7 +6,8 @@ from click.testing import CliRunner
 from tests.spec.documents.made import DATASET, TASK, project, written
 
 from evalwright.cli import app
-from evalwright.spec.documents.lint import MODEL_OUTPUTS, find_unfenced_outputs, lint_project
+from evalwright.scorers.judging.ready_judge import MODEL_OUTPUTS
+from evalwright.spec.documents.lint import find_unfenced_outputs, lint_project
 
 JUDGED = TASK.replace(
     "  scorers:\n",

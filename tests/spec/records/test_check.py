@@ -163,7 +163,7 @@ def test_a_key_given_twice_at_top_level_is_found(key: str, filler: str) -> None:
         assert agree([line]) == [("bad_json", None)]
         (issue,) = check([line])
         assert isinstance(issue, Issue)
-        assert issue.detail == "the key `task_id` is given twice"
+        assert issue.detail == "duplicate key `task_id`"
 
 
 @pytest.mark.parametrize(

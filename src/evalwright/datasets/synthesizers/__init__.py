@@ -1,1 +1,1 @@
-"""Components of a dataset generator: its data source, and the synthesizers that change its rows."""
+"""Components of a dataset generator: data sources, and synthesizers that change rows."""

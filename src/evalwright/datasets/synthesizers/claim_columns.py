@@ -1,8 +1,8 @@
-"""What the synthesizers about claims share: the columns that they read, and how they ask.
+"""Shared code of the synthesizers for claims: their columns and queries.
 
     {"claim": {"subject": "Paris", "predicate": "is the capital of", "object": "France"}}
 
-Claims are written and read in this form; `rag_checker` takes the same columns.
+Claims are written and read in this format; `rag_checker` reads the same columns.
 """
 
 import json
@@ -19,23 +19,23 @@ from evalwright.scorers.rag.judge import RagPrompt
 
 
 class AnswerColumns(Component):
-    """Columns of a question and its answer."""
+    """Columns with a question and its answer."""
 
     question: Title = "question"
-    """Column of the question."""
+    """Column with the question."""
     answer: Title = "expected_answer"
-    """Column of the answer."""
+    """Column with the answer."""
 
 
 class ClaimColumns(AnswerColumns):
-    """Columns of a question, its answer, and the claims of that answer."""
+    """Columns with a question, its answer and the claims in the answer."""
 
     claims: Title = "claims"
-    """Column of the claims."""
+    """Column with the claims."""
 
 
 class ClaimSynthesizer(SynthesizerSpec):
-    """Base class of the synthesizers about claims."""
+    """Base class of the synthesizers for claims."""
 
     model_key: ModelKey
     """Model to call: the key of a model in the project, or `provider/model`."""
@@ -47,11 +47,11 @@ class ClaimSynthesizer(SynthesizerSpec):
 
     @property
     def model_keys(self) -> tuple[str, ...]:
-        """The model that it queries."""
+        """The key of the queried model."""
         return (self.model_key,)
 
     async def synthesize(self, case: Case) -> list[Row]:
-        """Return the row with the new column; ValueError quotes a reply that cannot be used."""
+        """Return the row with the new column; ValueError quotes an unusable reply."""
         row: Row = case.sample.data
         try:
             value = await self._make_value(case, row)
@@ -60,7 +60,7 @@ class ClaimSynthesizer(SynthesizerSpec):
         return [{**row, self.output_field: value}]
 
     def columns_after(self, columns: Columns) -> Columns:
-        """Return the columns so far and its own."""
+        """Return the existing columns and the new column."""
         self._require_columns(self.columns.model_dump().values(), columns)
         return None if columns is None else columns | {self.output_field}
 
@@ -82,7 +82,7 @@ def read_text(row: Row, column: str) -> str:
 
 
 def read_column_claims(row: Row, column: str) -> tuple[Claim, ...]:
-    """Return the claims of a column, which may have them as JSON; ValueError if it has none."""
+    """Return the claims in a column, which may contain JSON; ValueError if there are none."""
     value = row.get(column)
     if isinstance(value, str):
         try:
@@ -93,5 +93,5 @@ def read_column_claims(row: Row, column: str) -> tuple[Claim, ...]:
 
 
 def dump_claim(claim: Claim) -> dict[str, Any]:
-    """Return a claim as rows have it."""
+    """Return a claim in the format of rows."""
     return {"claim": {part: getattr(claim, part) for part in PARTS}}

@@ -26,12 +26,12 @@ from evalwright.scorers.rag.judge import extraction_prompt, read_claims
 
 
 class ClaimExtraction(ClaimSynthesizer):
-    """Sets a column to the claims of an answer."""
+    """Sets a column to the claims in an answer."""
 
     type: Literal["claim_extraction"]
     """The kind of synthesizer."""
     output_field: Title = "claims"
-    """The column to set."""
+    """Column to create or overwrite."""
     columns: AnswerColumns = AnswerColumns()
     """Columns to read."""
 

@@ -24,16 +24,16 @@ from evalwright.datasets.synthesizers.claim_columns import (
 )
 from evalwright.datasets.synthesizers.synthesizer import Row
 from evalwright.ports import Case
-from evalwright.scorers.rag.judge import labelling_prompt, read_labels
+from evalwright.scorers.rag.judge import labeling_prompt, read_labels
 
 
 class ClaimLabeling(ClaimSynthesizer):
-    """Sets a column to a label per claim."""
+    """Sets a column to the labels of the claims."""
 
     type: Literal["claim_labeling"]
     """The kind of synthesizer."""
     output_field: Title = "claims_labels"
-    """The column to set."""
+    """Column to create or overwrite."""
     columns: ClaimColumns = ClaimColumns()
     """Columns to read."""
 
@@ -44,7 +44,7 @@ class ClaimLabeling(ClaimSynthesizer):
         claims = read_column_claims(row, self.columns.claims)
         if not claims:
             return []
-        prompt = labelling_prompt(
+        prompt = labeling_prompt(
             claims, query=question, instructions=self.instructions, answer=answer
         )
         reply = await self._ask(case, prompt)

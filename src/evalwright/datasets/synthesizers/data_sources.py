@@ -7,8 +7,9 @@
     dataset: { type: task_result, ai_app_key: my-app, key: first-pass }
 
 `select_pass` yields each row of the source once. A generator that needs more rows starts again from
-the first row; a row that is used again gets another `sample_id`. `select_rows` is for definitions
-in the earlier spelling: a given number of rows, and combinations with a column per dataset.
+the first row; a row that is used again gets a different `sample_id`. `select_rows` is for
+definitions in the old syntax: it selects a given number of rows, and combinations have one column
+per dataset.
 """
 
 from collections import Counter
@@ -34,7 +35,7 @@ Count = Annotated[int, Field(ge=1, strict=True)]
 Seed = Annotated[int, Field(ge=0, strict=True)]
 ID_COLUMN = "sample_id"
 _MAX_HELD = 1024
-"""Rows of a shuffled dataset that are in memory at a time."""
+"""Maximum number of rows of a shuffled dataset in memory."""
 
 
 def _refuse_duplicates(keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -56,10 +57,10 @@ class SourceRows(Struct, frozen=True, kw_only=True):
 
     total: int
     rows: Callable[[], Iterator[Row]]
-    """Each call starts from the first row."""
+    """Yields the rows. Each call starts from the first row."""
     columns: Columns
     digest: str
-    """Hash of all rows of the source; the document selects which are used."""
+    """Hash of all rows of the source, not only of the selected rows."""
     notes: tuple[str, ...] = ()
     """Notes about the rows, for the user."""
 
@@ -72,21 +73,21 @@ class DataSource(Component):
 
     @property
     def dataset_keys(self) -> tuple[str, ...]:
-        """The datasets that it reads."""
+        """Keys of the datasets that the source reads."""
         return ()
 
     @property
     def result_key(self) -> str | None:
-        """The task result that it reads."""
+        """Key of the task result that the source reads."""
         return None
 
     def select_rows(self, lookup: SourceLookup, count: int | None) -> SourceRows:
-        """Select `count` rows, or all; `BadDataset` if they cannot be read."""
+        """Select `count` rows, or all rows; `BadDataset` if they cannot be read."""
         raise NotImplementedError
 
-    def select_pass(self, lookup: SourceLookup, wanted: int | None) -> SourceRows:
-        """Select each row once; of many combinations, as many as rows are `wanted`."""
-        del wanted
+    def select_pass(self, lookup: SourceLookup, limit: int | None) -> SourceRows:
+        """Select each row once; if rows are combinations, select at most `limit`."""
+        del limit
         return self.select_rows(lookup, None)
 
 
@@ -99,7 +100,7 @@ class EmptySource(DataSource):
     """Number of rows."""
 
     def select_rows(self, lookup: SourceLookup, count: int | None) -> SourceRows:
-        """Select `count` rows, or `num_samples` of them."""
+        """Select `count` rows, or `num_samples` rows."""
         del lookup
         total = count or self.num_samples
         return SourceRows(
@@ -121,7 +122,7 @@ class InlineSamples(DataSource):
     """One mapping of columns to values per row."""
 
     def select_rows(self, lookup: SourceLookup, count: int | None) -> SourceRows:
-        """Select from the first row."""
+        """Select rows, starting with the first."""
         del lookup
         total = len(self.samples)
         return SourceRows(
@@ -144,11 +145,11 @@ class DatasetSamples(DataSource):
 
     @property
     def dataset_keys(self) -> tuple[str, ...]:
-        """The dataset that it reads."""
+        """Key of the dataset that the source reads."""
         return (self.key,)
 
     def select_rows(self, lookup: SourceLookup, count: int | None) -> SourceRows:
-        """Select rows by the seed, in their own order."""
+        """Select rows by the seed, in dataset order."""
         rows = lookup.dataset(self.key)
         total = rows.check()
         return SourceRows(
@@ -158,10 +159,10 @@ class DatasetSamples(DataSource):
             digest=rows.digest,
         )
 
-    def select_pass(self, lookup: SourceLookup, wanted: int | None) -> SourceRows:
-        """Select each row once, in a random order if there is a seed."""
+    def select_pass(self, lookup: SourceLookup, limit: int | None) -> SourceRows:
+        """Select each row once, in random order if there is a seed."""
         if self.random_seed is None:
-            return super().select_pass(lookup, wanted)
+            return super().select_pass(lookup, limit)
         rows = lookup.dataset(self.key)
         order = shuffle_places(rows.check(), self.random_seed)
         return SourceRows(
@@ -186,11 +187,11 @@ class DatasetSampleCombinations(DataSource):
 
     @property
     def dataset_keys(self) -> tuple[str, ...]:
-        """The datasets that it reads."""
+        """Keys of the datasets that the source reads."""
         return self.keys
 
     def select_rows(self, lookup: SourceLookup, count: int | None) -> SourceRows:
-        """Select combinations, each a row with a column per dataset, that has its row."""
+        """Select combinations as rows with one column per dataset, which contains its row."""
         datasets = [lookup.dataset(key) for key in self.keys]
         combinations = self._draw(datasets, count)
         return SourceRows(
@@ -203,10 +204,10 @@ class DatasetSampleCombinations(DataSource):
             digest=_join_digests(datasets),
         )
 
-    def select_pass(self, lookup: SourceLookup, wanted: int | None) -> SourceRows:
-        """Select combinations, each a row with the columns of all datasets."""
+    def select_pass(self, lookup: SourceLookup, limit: int | None) -> SourceRows:
+        """Select combinations as rows with the columns of all datasets."""
         datasets = [lookup.dataset(key) for key in self.keys]
-        combinations = self._draw(datasets, wanted, at_most=True)
+        combinations = self._draw(datasets, limit, at_most=True)
         counts = Counter(name for dataset in datasets for name in dataset.columns)
         shared = sorted(name for name, n in counts.items() if n > 1 and name != ID_COLUMN)
         return SourceRows(
@@ -222,13 +223,13 @@ class DatasetSampleCombinations(DataSource):
         )
 
     def _draw(
-        self, datasets: Sequence[Rows], wanted: int | None, *, at_most: bool = False
+        self, datasets: Sequence[Rows], limit: int | None, *, at_most: bool = False
     ) -> list[tuple[int, ...]]:
         totals = [dataset.check() for dataset in datasets]
-        if at_most and wanted is not None:
-            wanted = min(wanted, prod(totals))
+        if at_most and limit is not None:
+            limit = min(limit, prod(totals))
         try:
-            return draw_combinations(totals, wanted, self.random_seed)
+            return draw_combinations(totals, limit, self.random_seed)
         except ValueError as error:
             raise BadDataset(f"{', '.join(self.keys)}: {error}") from error
 
@@ -245,11 +246,11 @@ class TaskResultSamples(DataSource):
 
     @property
     def result_key(self) -> str | None:
-        """The task result that it reads."""
+        """Key of the task result that the source reads."""
         return self.key
 
     def select_rows(self, lookup: SourceLookup, count: int | None) -> SourceRows:
-        """Select outcomes in order; each has `sample`, `solver_output`, `scores`, `errors`."""
+        """Select outcomes in order, each with `sample`, `solver_output`, `scores` and `errors`."""
         reader = lookup.result(self.key)
         total = sum(1 for _ in reader.rows())
         if not total:
@@ -272,7 +273,7 @@ AnyDataSource = Annotated[
 def _draw_rows(
     rows: Callable[[], Iterator[Row]], total: int, count: int | None, seed: int | None
 ) -> Iterator[Row]:
-    """Yield the rows of each round; from the second round on, `sample_id` gets a suffix."""
+    """Yield the rows of each round; from the second round, `sample_id` has a suffix."""
     reader, position, current_round = rows(), 0, 0
     for round_number, place in draw_rounds(total, count, seed):
         if round_number != current_round:
@@ -283,36 +284,36 @@ def _draw_rows(
 
 
 def pass_rows(source: SourceRows) -> Iterator[Row]:
-    """Yield the rows of the source without end; from the second pass on, ids get a suffix."""
+    """Yield the rows of the source in an endless loop; from the second pass, ids have a suffix."""
     for number in count(1):
         for row in source.rows():
             yield row if number == 1 else _set_id(row, f"{row.get(ID_COLUMN)}~{number}")
 
 
 def _read_in_order(rows: Callable[[], Iterator[Row]], order: Sequence[int]) -> Iterator[Row]:
-    """Yield the rows at these places; each reading of the source fetches the next ones."""
+    """Yield the rows at these positions; each pass over the source reads the next batch."""
     for start in range(0, len(order), _MAX_HELD):
         places = order[start : start + _MAX_HELD]
-        wanted = set(places)
-        fetched = {place: row for place, row in enumerate(rows()) if place in wanted}
+        selected = set(places)
+        fetched = {place: row for place, row in enumerate(rows()) if place in selected}
         yield from (fetched[place] for place in places)
 
 
 def _read_combinations(
     datasets: Sequence[Rows], combinations: Sequence[tuple[int, ...]]
 ) -> Iterator[list[Row]]:
-    """Yield the rows of each combination; only rows of combinations are kept in memory."""
+    """Yield the rows of each combination; only these rows are kept in memory."""
     places = [set(column) for column in zip(*combinations, strict=True)]
     used = [
-        {place: row for place, row in enumerate(dataset.rows()) if place in wanted}
-        for dataset, wanted in zip(datasets, places, strict=True)
+        {place: row for place, row in enumerate(dataset.rows()) if place in selected}
+        for dataset, selected in zip(datasets, places, strict=True)
     ]
     for combination in combinations:
         yield [rows[place] for rows, place in zip(used, combination, strict=True)]
 
 
 def _join_rows(rows: list[Row]) -> Row:
-    """Join the columns; the id is that of all rows, and there is none if one has none."""
+    """Join the columns and the ids; there is no id if any row has none."""
     joined = {name: value for row in rows for name, value in row.items() if name != ID_COLUMN}
     ids = [str(row[ID_COLUMN]) for row in rows if row.get(ID_COLUMN) is not None]
     return {ID_COLUMN: "-".join(ids), **joined} if len(ids) == len(rows) else joined

@@ -4,9 +4,9 @@
       - type: drop_columns
         columns: [draft, notes]
 
-Use this synthesizer to remove columns that only other synthesizers need. A row may lack some of the
-columns. A column that no row has is reported as an error, if possible before the first row is
-generated.
+Use this synthesizer to remove columns that are needed only by other synthesizers. Some rows may
+lack some of the columns. A column that no row has is an error, which is reported before the first
+row is generated if possible.
 """
 
 from typing import Annotated, Literal
@@ -27,7 +27,7 @@ class DropColumns(SynthesizerSpec):
     """Columns to remove."""
 
     async def synthesize(self, case: Case) -> list[Row]:
-        """Return the row without them; ValueError if no column is left."""
+        """Return the row without these columns; ValueError if no column is left."""
         row: Row = case.sample.data
         remaining = {name: value for name, value in row.items() if name not in self.columns}
         if not remaining:

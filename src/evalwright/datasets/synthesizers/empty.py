@@ -3,7 +3,7 @@
     synthesizers:
       - type: empty
 
-Use this synthesizer if the data source already provides the rows you need, such as a sample of a
+Use this synthesizer if the data source already provides the rows you need, such as a subset of a
 dataset or combinations of rows from several datasets.
 """
 
@@ -14,7 +14,7 @@ from evalwright.ports import Case
 
 
 class Empty(SynthesizerSpec):
-    """Changes nothing."""
+    """Leaves rows unchanged."""
 
     type: Literal["empty"]
     """The kind of synthesizer."""

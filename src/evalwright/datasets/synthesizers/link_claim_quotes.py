@@ -7,7 +7,7 @@
 
 The new column contains one entry per claim, in the order of the claims. Each entry has the claim
 and the `quotes` that state it. If the answer does not state the claim, `quotes` is an empty list.
-Every quote must occur in the answer, ignoring differences in whitespace. Otherwise the row fails,
+Every quote must occur in the answer, ignoring differences in whitespace. Otherwise, the row fails,
 and the error message quotes the reply. If there are no claims, the model is not called.
 """
 
@@ -48,7 +48,7 @@ class LinkClaimQuotes(ClaimSynthesizer):
     type: Literal["link_claim_quotes"]
     """The kind of synthesizer."""
     output_field: Title = "claim_source_quotes"
-    """The column to set."""
+    """Column to create or overwrite."""
     columns: ClaimColumns = ClaimColumns()
     """Columns to read."""
 
@@ -79,11 +79,11 @@ class LinkClaimQuotes(ClaimSynthesizer):
 
 
 def _read_quotes(reply: str, count: int, answer: str, *, shown: str) -> list[list[str]]:
-    """Return the quotes of each claim; `NoVerdict` if one is not in the answer."""
+    """Return the quotes for each claim; `NoVerdict` if one is not in the answer."""
     entries = find_list(reply, "links", shown)
     numbers = [entry.get("claim") if isinstance(entry, dict) else None for entry in entries]
     if sorted(map(str, numbers)) != sorted(map(str, range(1, count + 1))):
-        raise NoVerdict(f"`links` must have the claims 1 to {count}, each once", reply)
+        raise NoVerdict(f"`links` must contain the claims 1 to {count}, each once", reply)
     by_number = {str(entry["claim"]): entry.get("quotes") for entry in entries}
     words = " ".join(answer.split())
     for number, quotes in by_number.items():

@@ -101,9 +101,9 @@ class Llm(SynthesizerSpec):
     @model_validator(mode="after")
     def _check_prompts(self) -> Self:
         if self.user_prompt is not None and self.user_prompt_template is not None:
-            raise ValueError("expected `user_prompt_template`, got `user_prompt` as well")
+            raise ValueError("expected only `user_prompt_template`, got `user_prompt` as well")
         if self._user_prompt is None and self.file_ids_field is None:
-            raise ValueError("expected `user_prompt_template` or `file_ids_field`, got none")
+            raise ValueError("expected `user_prompt_template` or `file_ids_field`, got neither")
         return self
 
     @model_validator(mode="after")
@@ -119,12 +119,12 @@ class Llm(SynthesizerSpec):
 
     @property
     def model_keys(self) -> tuple[str, ...]:
-        """The model that it queries."""
+        """The key of the queried model."""
         return (self.model_key,)
 
     @property
     def properties(self) -> dict[str, Any]:
-        """The columns of a JSON reply, as properties of a JSON Schema; none for a text."""
+        """The columns of a JSON reply as JSON Schema properties; empty for a text reply."""
         if self.sample_properties is not None:
             return self.sample_properties
         columns = self.output_columns or {}
@@ -134,7 +134,7 @@ class Llm(SynthesizerSpec):
 
     @property
     def uses_earlier_spelling(self) -> bool:
-        """Whether it has a field of the earlier spelling, or its templates say `sample`."""
+        """Whether it uses a field of the old syntax, or `sample` in a template."""
         fields = (self.user_prompt, self.output_column, self.output_columns)
         return any(field is not None for field in fields) or super().uses_earlier_spelling
 
@@ -143,7 +143,7 @@ class Llm(SynthesizerSpec):
         return self.user_prompt_template or self.user_prompt
 
     def render_messages(self, case: Case, *, asks_for_format: bool) -> tuple[Message, ...]:
-        """Render the prompts, with the format instructions or without them."""
+        """Render the prompts, with or without format instructions."""
         variables = template_variables(case)
         user = self._user_prompt.render(**variables) if self._user_prompt else ""
         if asks_for_format and self.sample_properties is not None:
@@ -187,7 +187,7 @@ class Llm(SynthesizerSpec):
         return [{**row, **values} for values in parse_rows(reply, self.sample_properties)]
 
     def columns_after(self, columns: Columns) -> Columns:
-        """Return the existing columns and its own."""
+        """Return the existing and the new columns."""
         known = super().columns_after(columns)
         if self.file_ids_field is not None:
             self._require_columns([self.file_ids_field], columns)

@@ -1,12 +1,12 @@
-"""Query a model for rows, and read them from its reply: strictly, never guessed.
+"""Query a model for rows and parse its reply strictly, without guessing.
 
     {"question": "Where?", "level": 2}                    one row
     [{"question": "Where?", …}, {"question": "When?", …}] two rows
     {"samples": [{…}, {…}]}                               the same, under any one key
 
-The JSON may be alone, in a fence, between `<output_json>` tags, or in prose. A reply that is empty
-or was cut, that has no such JSON or two that differ, or whose values are not of their JSON Schema
-is a ValueError that quotes it.
+The JSON may be the whole reply, in a code fence, between `<output_json>` tags, or surrounded by
+prose. ValueError, which quotes the reply, is raised if the reply is empty or cut off, contains no
+such JSON or two different ones, or does not match the JSON Schema.
 """
 
 import json
@@ -25,10 +25,10 @@ from evalwright.types import Message
 
 JsonSchema = Mapping[str, Any]
 SAMPLES = "samples"
-"""The key under which a reply has its rows, where a schema is sent."""
+"""Key of the rows in a reply, if a schema is sent."""
 _MAX_QUOTED = 200
 _MAX_JSON_STARTS = 1000
-"""Braces and brackets that are tried as the start of JSON."""
+"""Maximum number of braces and brackets that are tried as the start of JSON."""
 _JSON_START = re.compile(r"[{\[]")
 _OBJECT_START = re.compile(r"\{")
 _OUTPUT_TAG = re.compile(r"<output_json>(.*?)</output_json>", re.DOTALL)
@@ -51,9 +51,9 @@ async def query_model(
     schema: ReplySchema | None,
     plain_messages: Sequence[Message] | None = None,
 ) -> str:
-    """Return the text of a reply; ValueError if it is empty, cut or a refusal.
+    """Return the text of a reply; ValueError if it is empty, cut off or a refusal.
 
-    `plain_messages` are sent in place of `messages` if the server rejects the schema.
+    `plain_messages` are sent instead of `messages` if the server rejects the schema.
     """
     try:
         reply = await ask(case, model_key, messages, schema=schema, plain_messages=plain_messages)
@@ -84,7 +84,7 @@ def samples_schema(properties: JsonSchema) -> ReplySchema:
 
 
 def describe_format(properties: JsonSchema) -> str:
-    """Return instructions for a model that gets no schema."""
+    """Return instructions for a model that does not receive a schema."""
     schema = json.dumps(object_schema(dict(properties)), ensure_ascii=False)
     return (
         "Answer with JSON and nothing else: an object of this JSON Schema, or a list of such "
@@ -93,7 +93,7 @@ def describe_format(properties: JsonSchema) -> str:
 
 
 def parse_rows(reply: str, properties: JsonSchema) -> list[Row]:
-    """Return the rows of a reply, each with these properties only."""
+    """Return the rows in a reply, with only these properties."""
     tagged = _OUTPUT_TAG.findall(reply)
     candidates: list[list[Row]] = []
     for value in _find_values(tagged[-1] if tagged else reply, _JSON_START):
@@ -107,7 +107,7 @@ def parse_rows(reply: str, properties: JsonSchema) -> list[Row]:
 
 
 def parse_object(reply: str, properties: JsonSchema) -> Row:
-    """Return the one JSON object of a reply that has these properties."""
+    """Return the only JSON object in a reply that has these properties."""
     candidates: list[Row] = []
     for value in _find_values(reply, _OBJECT_START):
         rows = _read_rows(value, properties) if isinstance(value, dict) else []
@@ -119,7 +119,7 @@ def parse_object(reply: str, properties: JsonSchema) -> Row:
 
 
 def quote_reply(reply: str) -> str:
-    """Quote a reply on one line, or its beginning."""
+    """Quote a reply on one line, shortened if it is long."""
     words = " ".join(reply.split())
     return repr(words if len(words) <= _MAX_QUOTED else f"{words[:_MAX_QUOTED]}…")
 
@@ -130,7 +130,7 @@ def _find_values(text: str, start: re.Pattern[str]) -> Iterator[Any]:
 
 
 def _read_rows(value: Any, properties: JsonSchema) -> list[Row]:
-    """Return the rows that a JSON value is; none if it is anything else."""
+    """Interpret a JSON value as rows; return no rows if it is anything else."""
     if isinstance(value, dict):
         if properties.keys() <= value.keys():
             return [{name: value[name] for name in properties}]
@@ -165,9 +165,10 @@ def _check_row(row: Row, properties: JsonSchema, reply: str) -> None:
 
 
 def find_mismatch(value: Any, schema: Any) -> str | None:
-    """Return what a value should have been; None if it matches.
+    """Describe the expected value; None if the value matches the schema.
 
-    Checks `type`, `enum`, `items`, `properties`, `required` and `anyOf`. A text must not be blank.
+    Checks `type`, `enum`, `items`, `properties`, `required` and `anyOf`. A string must not be
+    blank.
     """
     if not isinstance(schema, dict):
         return None

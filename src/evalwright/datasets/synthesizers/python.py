@@ -32,7 +32,7 @@ _NAME = "synthesize"
 
 
 class PythonSynthesizer(SynthesizerSpec):
-    """Generates the rows that `synthesize` returns."""
+    """Uses the return value of `synthesize` as the new rows."""
 
     type: Literal["python"]
     """The kind of synthesizer."""
@@ -42,7 +42,7 @@ class PythonSynthesizer(SynthesizerSpec):
 
     @cached_property
     def merges_columns(self) -> bool:
-        """Whether the first parameter of the function is called `sample`."""
+        """Whether the first parameter of the function is named `sample`."""
         for node in ast.walk(ast.parse(self.synthesize_snippet.text)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == _NAME:
                 parameters = [*node.args.posonlyargs, *node.args.args]
@@ -51,7 +51,7 @@ class PythonSynthesizer(SynthesizerSpec):
 
     @property
     def uses_earlier_spelling(self) -> bool:
-        """Whether the columns that it returns are merged into the row."""
+        """Whether the returned columns are merged into the row."""
         return self.merges_columns
 
     async def synthesize(self, case: Case) -> list[Row]:
@@ -66,7 +66,7 @@ class PythonSynthesizer(SynthesizerSpec):
         return [{**row, **columns} for columns in rows] if self.merges_columns else rows
 
     def columns_after(self, columns: Columns) -> Columns:
-        """Return None: they are known only from its rows."""
+        """Return None, because the columns are known only from the returned rows."""
         del columns
         return None
 
@@ -76,5 +76,5 @@ def _check_rows(returned: Any) -> list[Row]:
     for row in rows:
         if not isinstance(row, dict):
             kind = type(row).__name__
-            raise ValueError(f"`{_NAME}` must return a dict, or a list of dicts, got a `{kind}`")  # noqa: TRY004 - data of the wrong shape
+            raise ValueError(f"`{_NAME}` must return a dict or a list of dicts, got a `{kind}`")  # noqa: TRY004 - data of the wrong shape
     return rows

@@ -1,4 +1,4 @@
-"""`question_answering`: ask a model to write a question about a passage, and its answer.
+"""`question_answering`: ask a model to write a question about a passage, with its answer.
 
     synthesizers:
       - type: question_answering
@@ -62,7 +62,7 @@ _CHOICE_PROPERTIES: dict[str, Any] = {
 
 
 class QuestionAnswering(SynthesizerSpec):
-    """Sets columns to a question about a text and its answer."""
+    """Sets columns to a question about a passage and its answer."""
 
     type: Literal["question_answering"]
     """The kind of synthesizer."""
@@ -85,7 +85,7 @@ class QuestionAnswering(SynthesizerSpec):
 
     @property
     def model_keys(self) -> tuple[str, ...]:
-        """The model that it queries."""
+        """The key of the queried model."""
         return (self.model_key,)
 
     @property
@@ -110,7 +110,7 @@ class QuestionAnswering(SynthesizerSpec):
         ]
 
     def columns_after(self, columns: Columns) -> Columns:
-        """Return the columns so far and its own."""
+        """Return the existing and the new columns."""
         known = super().columns_after(columns)
         if self.content_column is not None and self.user_prompt is None:
             self._require_columns([self.content_column], columns)
@@ -143,7 +143,7 @@ class QuestionAnswering(SynthesizerSpec):
         if self.content_column is not None:
             material["The text"] = read_text(row, self.content_column)
         if not any(text.strip() for text in material.values()):
-            raise ValueError("the row has no text to ask about")
+            raise ValueError("the row has no text for a question")
         mark = make_mark(*material.values())
         return "\n\n".join(f"{name}:\n{fence_text(text, mark)}" for name, text in material.items())
 

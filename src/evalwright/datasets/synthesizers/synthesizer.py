@@ -1,4 +1,4 @@
-"""The base class of synthesizers.
+"""Base class of synthesizers.
 
     synthesizers:
       - type: template
@@ -7,12 +7,12 @@
       - type: drop_columns
         columns: [thing]
 
-Each synthesizer gets a row from the previous one, and returns one row, several, or none. If it
-cannot generate a row it raises an exception, and that row fails.
+Each synthesizer receives a row from the previous synthesizer and returns one row, several rows or
+no row. If it raises an exception, the row fails.
 
-Some synthesizers have an earlier spelling, which still works. A definition that uses it anywhere
-behaves as it did: `num_samples` counts the rows of the data source, and a combination of rows has a
-column per dataset.
+Some synthesizers have an old syntax, which still works. A definition that uses it anywhere keeps
+its old behavior: `num_samples` counts the rows of the data source, and a combination of rows has
+one column per dataset.
 """
 
 from collections.abc import Iterable
@@ -24,9 +24,9 @@ from evalwright.templates import Template
 
 Row = dict[str, Any]
 Columns = frozenset[str] | None
-"""The names of the columns; None if they are known only from the rows."""
+"""Column names; None if they are known only from the rows."""
 ROW_NAMES = ("source", "sample")
-"""Names of the row in templates: the current one, and the earlier one."""
+"""Names of the row in templates: current and deprecated."""
 
 
 class SynthesizerSpec(Component):
@@ -36,24 +36,24 @@ class SynthesizerSpec(Component):
     """The kind of synthesizer."""
 
     version: ClassVar[int] = 1
-    """Increases with every change that could change rows."""
+    """Increase it with every change that could change rows."""
 
     @property
     def model_keys(self) -> tuple[str, ...]:
-        """The models that it queries."""
+        """Keys of the queried models."""
         return ()
 
     @property
     def uses_earlier_spelling(self) -> bool:
-        """Whether it is written as before the format was published."""
+        """Whether the definition uses the old syntax."""
         return any("sample" in template.names() for template in parts_in(self, Template))
 
     async def synthesize(self, case: Case) -> list[Row]:
-        """Return the rows made from `case.sample`."""
+        """Return the rows generated from `case.sample`."""
         raise NotImplementedError
 
     def columns_after(self, columns: Columns) -> Columns:
-        """Return the columns of its rows; ValueError if it needs a column that no row has."""
+        """Return the columns of the new rows; ValueError if a required column is missing."""
         needed = {
             str(path[1])
             for template in parts_in(self, Template)
@@ -79,6 +79,6 @@ AnySynthesizer = Annotated[SynthesizerSpec, ComponentUnion("synthesizers")]
 
 
 def template_variables(case: Case) -> dict[str, Any]:
-    """Return the current row, and the position of its source row, from 0."""
+    """Return the current row and the index of its source row, from 0."""
     row = case.sample.data
     return {**dict.fromkeys(ROW_NAMES, row), "index": int(case.sample.id)}

@@ -40,13 +40,13 @@ from evalwright.templates import Template
 
 TEXT_COLUMN = "text"
 MAX_ROWS = 10_000
-"""Rows made from one row."""
+"""Maximum number of rows generated from one row."""
 _PLACEHOLDER = re.compile(r"(?<!\{)\{\s*([^\W\d]\w*)\s*\}(?!\})")
 _VALUES = "template_field_values"
 
 
 class TemplateSynthesizer(SynthesizerSpec):
-    """Makes a text from each template and combination of field values."""
+    """Creates text from each template and combination of field values."""
 
     type: Literal["template"]
     """The kind of synthesizer."""
@@ -67,7 +67,7 @@ class TemplateSynthesizer(SynthesizerSpec):
     def _check_templates(self) -> Self:
         if (self.template is None) == (self.columns is None):
             got = "none" if self.template is None else "`columns` as well"
-            raise ValueError(f"expected a `template`, got {got}")
+            raise ValueError(f"expected `template`, got {got}")
         if self.columns is not None and self.fields:
             raise ValueError("`fields` needs a `template`")
         rows = len(self.templates) * prod(map(len, self.fields.values()))
@@ -83,18 +83,18 @@ class TemplateSynthesizer(SynthesizerSpec):
 
     @property
     def uses_earlier_spelling(self) -> bool:
-        """Whether it has `columns`, or its templates say `sample`."""
+        """Whether it uses `columns`, or `sample` in a template."""
         return self.columns is not None or super().uses_earlier_spelling
 
     def find_placeholders(self) -> set[str]:
-        """Return the names in single braces, whether or not they are fields."""
+        """Return all names in single braces, even if they are not fields."""
         return {
             name for template in self.templates for name in _PLACEHOLDER.findall(template.source)
         }
 
     @cached_property
     def _filled_templates(self) -> list[Template]:
-        """The templates, with each field replaced by an expression."""
+        """The templates with fields replaced by expressions."""
 
         def to_expression(match: re.Match[str]) -> str:
             known = match[1] in self.fields
@@ -103,7 +103,7 @@ class TemplateSynthesizer(SynthesizerSpec):
         return [Template(_PLACEHOLDER.sub(to_expression, item.source)) for item in self.templates]
 
     async def synthesize(self, case: Case) -> list[Row]:
-        """Return a row per template and combination."""
+        """Return one row per template and combination."""
         row, variables = case.sample.data, template_variables(case)
         if self.columns is not None:
             texts = {name: template.render(**variables) for name, template in self.columns.items()}
@@ -117,7 +117,7 @@ class TemplateSynthesizer(SynthesizerSpec):
         return rows
 
     def columns_after(self, columns: Columns) -> Columns:
-        """Return the existing columns and its own."""
+        """Return the existing and the new columns."""
         known = super().columns_after(columns)
         own = {*self.fields, TEXT_COLUMN} if self.columns is None else {*self.columns}
         return None if known is None else known | own

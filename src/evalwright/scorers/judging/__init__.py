@@ -1,1 +1,1 @@
-"""Shared by the scorers that query a judge: querying, fencing, and reading the reply."""
+"""Shared code of the scorers that query a judge: queries, fences, and parsing of replies."""

@@ -1,4 +1,4 @@
-r"""Read a reply whose author says where the verdict is.
+r"""Read the verdict at the place that the author of the task specified.
 
     verdict_position: first_line    the first line that is not empty
     verdict_position: last_line     the last line that is not empty
@@ -6,7 +6,7 @@ r"""Read a reply whose author says where the verdict is.
     verdict_pattern: 'Score: (\d+)' the group of every match in the reply, or in the chosen line
 
 Nothing else in the reply counts. A line may have a name (`Score: 2`). Markup around the verdict is
-removed as for any verdict, and thinking is no part of the reply.
+removed, as for any verdict, and the model's thinking is ignored.
 """
 
 from typing import Literal, NamedTuple
@@ -23,15 +23,15 @@ from evalwright.scorers.judging.verdicts import (
     UnreadableReply,
     Value,
     VerdictReader,
-    explain_refusal,
+    convert_errors,
     final_text,
     find_objects,
+    json_error,
     parse_value,
+    quotation_error,
     read_objects,
     refuse_conflict,
     refuse_quotation,
-    refused_json,
-    refused_quotation,
     remove_objects,
 )
 from evalwright.text.bounded_pattern import MAX_SECONDS, BoundedPattern, GroupMatch
@@ -42,7 +42,7 @@ _MOST_QUOTED = 80
 
 
 class VerdictPlace(NamedTuple):
-    """Where the author says that the verdict is."""
+    """The place of the verdict, as the author specified it."""
 
     position: Position | None = None
     pattern: BoundedPattern | None = None
@@ -50,9 +50,9 @@ class VerdictPlace(NamedTuple):
     def read(
         self, reply: str, reader: VerdictReader[Value], *, shown: ShownText
     ) -> ParsedReply[Value]:
-        """Return the verdict at this place, or `NoVerdict`."""
+        """Return the verdict at this place; raise `NoVerdict` if there is none."""
         text = final_text(reply, shown)
-        with explain_refusal(reply):
+        with convert_errors(reply):
             if self.position == "json":
                 return _read_json(text, reader, shown)
             text = remove_direction_marks(text)
@@ -98,7 +98,7 @@ def _read_json(text: str, reader: VerdictReader[Value], shown: ShownText) -> Par
     objects, has_broken_json = find_objects(text)
     judging = list(read_objects(objects, reader))
     if has_broken_json or (objects and not judging):
-        raise refused_json(reader, has_broken_json=has_broken_json)
+        raise json_error(reader, has_broken_json=has_broken_json)
     if not judging:
         raise UnreadableReply("json", f"expected a JSON object with the key `{reader.keys[0]}`")
     verdicts = [value for _, values in judging for value in values]
@@ -130,7 +130,7 @@ def _read_matches(
 
 
 def _find_matches(text: str, pattern: BoundedPattern) -> dict[str, GroupMatch]:
-    """Return the first match of each text that the group has."""
+    """Return the first match of each distinct text of the group."""
     matches: dict[str, GroupMatch] = {}
     try:
         for match in pattern.find_all(text):
@@ -153,14 +153,14 @@ def _read_group(group: str, reader: VerdictReader[Value]) -> Value:
 
 
 def _refuse_copy(text: str, match: GroupMatch, shown: ShownText) -> None:
-    """Refuse a match in lines that are more than the group, and that the judge was all shown."""
+    """Raise if the matched lines contain more than the group and all occur in the shown text."""
     start = text.rfind("\n", 0, match.start) + 1
     end = text.find("\n", match.end)
     end = len(text) if end < 0 else end
     lines = [line for line in text[start:end].splitlines() if line.strip()]
     has_name = has_words(text[start : match.group_start] + text[match.group_end : end])
     if has_name and all(map(shown.has_line, lines)):
-        raise refused_quotation()
+        raise quotation_error()
 
 
 def _shorten(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The markup around a verdict: quotes, emphasis, list marks, fences, names, invisible marks."""
+"""Remove markup around a verdict: quotes, emphasis, list markers, fences, invisible characters."""
 
 import re
 
@@ -8,13 +8,13 @@ _END_TOKENS = re.compile(r"(?:\s*(?:<\|[\w ]{1,30}\|>|</?s>|<eos>|<end_of_turn>|
 _LONGEST_END = 200
 _MOST_LEVELS = 10
 _LINE_MARKS = re.compile(r"\s*(?:(?:#{1,6}|[>*•])\s+|(?:[-–+]|\d{1,3}[.)])\s+(?=\D))*")
-"""Marks of a heading, quotation or list item. `- 4` may be negative, `1. 4` two numbers."""
+"""Markers of headings, quotations and list items, except `-` (`- 4` may be negative) and `1.`."""
 _NAMED = re.compile(
     r"[\s*_`]*(?:verdict|score|label|answer|rating)[\s*_`]*[:\uff1a](?P<value>.*\w.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _EMPHASIS = "*_`"
-_FINAL_PUNCTUATION = ".!。！۔"  # noqa: RUF001 - the Chinese mark
+_FINAL_PUNCTUATION = ".!。！۔"  # noqa: RUF001 - Chinese punctuation
 _QUOTES = {
     pair[0]: pair[1] for pair in ('""', "''", "“”", "\u2018\u2019", "„“", "«»", "「」", "『』")
 }
@@ -22,7 +22,7 @@ _BRACKETS = {"[": "]", "(": ")", "【": "】", "\uff08": "\uff09"}
 
 
 def remove_direction_marks(text: str) -> str:
-    """Remove invisible characters; joiners are part of a word and are kept."""
+    """Remove invisible characters, except joiners, which are part of a word."""
     return _DIRECTION_MARKS.sub("", text)
 
 
@@ -32,7 +32,7 @@ def remove_fences(text: str) -> str:
 
 
 def remove_end_tokens(text: str) -> str:
-    """Remove a model's end-of-turn tokens, which some servers pass on."""
+    """Remove end-of-turn tokens, which some servers include in replies."""
     tail = text[-_LONGEST_END:]
     return text[: len(text) - len(tail)] + _END_TOKENS.sub("", tail)
 
@@ -44,7 +44,7 @@ def parse_named_line(line: str) -> str | None:
 
 
 def strip_levels(text: str) -> list[str]:
-    """Yield the text, then the text with one surrounding mark less at a time."""
+    """Return the text, then the text after removing each further layer of surrounding marks."""
     levels = [text]
     stripped = _strip_marks(_remove_line_marks(text))
     if stripped and stripped != text:
@@ -63,7 +63,7 @@ def strip_all(text: str) -> str:
 
 
 def strip_quotes(text: str) -> str:
-    """Remove quotes, emphasis and final punctuation, but no brackets."""
+    """Remove quotes, emphasis and final punctuation, but not brackets."""
     stripped = _strip_marks(text)
     while stripped and (inner := _strip_marks(_remove_pair(stripped, _QUOTES))) != stripped:
         stripped = inner
@@ -71,7 +71,7 @@ def strip_quotes(text: str) -> str:
 
 
 def has_words(text: str) -> bool:
-    """Whether there is a letter or a digit outside the lines of a fence."""
+    """Whether there is a letter or a digit outside the fence lines."""
     return any(map(str.isalnum, remove_fences(text)))
 
 
@@ -81,7 +81,7 @@ def _strip_marks(text: str) -> str:
 
 
 def _remove_pair(text: str, pairs: dict[str, str]) -> str:
-    """Remove a pair around the whole text: the outer one of `[[A]]`, none of `(A) or (B)`."""
+    """Remove a pair around the whole text: one pair from `[[A]]`, none from `(A) or (B)`."""
     opening, inner, closing = text[:1], text[1:-1], text[-1:]
     if len(text) < len("()") or pairs.get(opening) != closing:
         return text

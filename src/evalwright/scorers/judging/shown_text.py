@@ -1,13 +1,13 @@
-"""What a judge was shown of the text that it judges.
+"""The text that was shown to a judge.
 
-A reply may quote that text, and a quotation is not the judge's verdict. A text counts as shown if
+A reply may quote this text, and a quotation is not the judge's verdict. Text counts as shown if
 
-    it is judged     an assistant message of the conversation; without a solver, a text column
-    it was rendered  a value put it into a prompt
+    it is judged     an assistant message of the conversation or, without a solver, a text column
+    it was rendered  a template value inserted it into a prompt
 
-So a column with labels from people does not count, unless the prompt contains it. The author's own
-words in the prompt do not count either. Spaces, case, HTML entities and backslashes make no
-difference, because a filter may have changed them.
+A column with human labels therefore does not count, unless the prompt contains it. The author's own
+words in the prompt do not count either. Differences in whitespace, case, HTML entities and
+backslashes are ignored, because a filter may have changed them.
 """
 
 import html
@@ -20,16 +20,16 @@ from evalwright.scorers.judging.markup import remove_direction_marks, strip_all
 
 
 class ShownText:
-    """The judged texts, and the text that values put into the prompts; computed when needed."""
+    """The judged texts and the text that values inserted into the prompts, computed on demand."""
 
     def __init__(
         self, judged: Sequence[str] = (), render_values: Callable[[], str] | None = None
     ) -> None:
-        """Without `render_values`, all of the judged texts were rendered."""
+        """Without `render_values`, all judged texts count as rendered."""
         self._judged, self._render_values = judged, render_values
 
     def has_mark(self, mark: str) -> bool:
-        """Whether a text with this mark was shown."""
+        """Whether text with this mark was shown."""
         return any(mark in text for text in self._judged) and self._is_rendered(mark)
 
     def has_object(self, written: str) -> bool:
@@ -40,7 +40,7 @@ class ShownText:
         )
 
     def has_line(self, line: str) -> bool:
-        """Whether this line was shown as a whole line, whatever marks surround it."""
+        """Whether this line was shown as a whole line, ignoring surrounding marks."""
         plain = strip_all(line.strip())
         return plain.casefold() in self._lines and self._is_rendered(plain)
 
@@ -65,7 +65,7 @@ class ShownText:
 
 
 def list_judged_texts(case: Case) -> tuple[str, ...]:
-    """Return the texts that a judge of this case could be shown."""
+    """Return the texts of this case that a judge could be shown."""
     if case.answer is not None:
         messages = SolverTrace.from_json(case.answer.conversation).messages
         return tuple(str(message.content) for message in messages if message.role == "assistant")

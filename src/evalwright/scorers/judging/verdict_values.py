@@ -1,9 +1,9 @@
-"""What counts as a verdict: one of some labels, any short text, or a number on a scale.
+"""Readers of verdicts: one of several labels, any short text, or a number on a scale.
 
     8    8.5    "8"    **8**    8/10    8 out of 10
 
-are numbers on a scale up to 10. One on another scale, with a decimal comma, in words or in percent
-is not read: converting it would mean guessing what the judge meant.
+are numbers on a scale up to 10. A number on a different scale, with a decimal comma, in words or in
+percent is not accepted, because converting it would mean guessing what the judge meant.
 """
 
 import math
@@ -53,7 +53,7 @@ def bare_label(label: str) -> str:
 
 
 class LabelSet:
-    """Labels that are found in any case; those that differ only in case need their own."""
+    """Labels that match in any case; labels that differ only in case must match exactly."""
 
     def __init__(self, labels: Iterable[str]) -> None:
         self._exact: dict[str, str] = {}
@@ -64,7 +64,7 @@ class LabelSet:
                 self._folded.setdefault(fold_label(label), []).append(label)
 
     def find(self, text: str) -> str | None:
-        """Return the label that the text is; ValueError if only case tells which one."""
+        """Return the matching label; ValueError if the case of the text leaves it ambiguous."""
         if label := self._exact.get(plain_label(text)):
             return label
         candidates = self._folded.get(fold_label(text), [])
@@ -75,11 +75,11 @@ class LabelSet:
         return candidates[0] if candidates else None
 
     def has(self, text: str) -> bool:
-        """Whether the text is one of the labels, and it is clear which one."""
+        """Whether the text is unambiguously one of the labels."""
         return plain_label(text) in self._exact or len(self._folded.get(fold_label(text), ())) == 1
 
     def is_prefix(self, label: str) -> bool:
-        """Whether a longer label begins with this one."""
+        """Whether a longer label starts with this one."""
         own = fold_label(label)
         return any(other != own and other.startswith(own) for other in self._folded)
 
@@ -89,7 +89,7 @@ def _spell(value: str | float) -> str:
 
 
 class LabelReader(VerdictReader[str]):
-    """Read one of these labels; return it in the author's spelling."""
+    """Reads one of these labels and returns it in the author's spelling."""
 
     def __init__(
         self, labels: Sequence[str], *, keys: tuple[str, ...], fallback_keys: tuple[str, ...] = ()
@@ -99,11 +99,11 @@ class LabelReader(VerdictReader[str]):
         self.expected = f"one of {', '.join(f'`{label}`' for label in labels)}"
 
     def parse_text(self, text: str) -> str | None:
-        """Return the label that the text is."""
+        """Return the label that the text matches."""
         return self._labels.find(text)
 
     def parse_json(self, value: Any) -> str:
-        """Return the label with the spelling of a JSON number or boolean, or ValueError."""
+        """Return the label that is spelled like the JSON value, or raise ValueError."""
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, str | int) and (label := self.parse_text(_spell(value))):
@@ -111,12 +111,12 @@ class LabelReader(VerdictReader[str]):
         raise UnreadableReply("not_a_verdict", f"`{value}` is not one of the labels")
 
     def is_final(self, verdict: str) -> bool:
-        """Whether no other label begins with this one."""
+        """Whether no other label starts with this one."""
         return not self._labels.is_prefix(verdict)
 
 
 class FreeLabelReader(VerdictReader[str]):
-    """Read any short text of one line that is not a refusal."""
+    """Reads any short single-line text that is not a refusal."""
 
     reads_bare_lines = False  # every line of a longer reply could be a label
     expected = f"a label: one line of at most {MOST_WORDS} words"
@@ -125,7 +125,7 @@ class FreeLabelReader(VerdictReader[str]):
         self.keys = keys
 
     def parse_text(self, text: str) -> str | None:
-        """Return the text without quotes and marks; ValueError if it is too long or a refusal."""
+        """Return the text without surrounding marks; ValueError if it is too long or a refusal."""
         text = remove_direction_marks(text).strip()
         if "\n" in text:
             return None
@@ -143,7 +143,7 @@ class FreeLabelReader(VerdictReader[str]):
         return label
 
     def parse_json(self, value: Any) -> str:
-        """Return a number or a boolean as JSON text, or ValueError."""
+        """Return a string, a number or a boolean as text, or raise ValueError."""
         if isinstance(value, str | int | float) and (label := self.parse_text(_spell(value))):
             return label
         why = f"`{value}` is not a label: expected one line of text"
@@ -151,7 +151,7 @@ class FreeLabelReader(VerdictReader[str]):
 
 
 class NumberReader(VerdictReader[float]):
-    """Read a number from `lowest` to `highest`; no prefix is final: 1 may be the start of 10."""
+    """Reads a number from `lowest` to `highest`. No number is final: 1 may be the start of 10."""
 
     keys = ("score", "rating")
 
@@ -160,7 +160,7 @@ class NumberReader(VerdictReader[float]):
         self.expected = f"a number from {lowest:g} to {highest:g}"
 
     def parse_text(self, text: str) -> float | None:
-        """Return the number that the text is; ValueError if it is not on the scale."""
+        """Return the number in the text; ValueError if it is not on the scale."""
         match = _ON_SCALE.fullmatch(_BOLD.sub("", text).strip())
         if match is None:
             return None
@@ -170,7 +170,7 @@ class NumberReader(VerdictReader[float]):
         return self._check_scale(float(match[1]))
 
     def parse_json(self, value: Any) -> float:
-        """Return a JSON number; ValueError if it is not a number, or not on the scale."""
+        """Return a JSON number; ValueError if the value is not a number on the scale."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise UnreadableReply("not_a_verdict", f"`{value}` is not a number")
         try:

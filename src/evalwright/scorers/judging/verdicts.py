@@ -1,18 +1,18 @@
-"""Read the verdict of a judge's reply: tolerant of form, never guessed from prose.
+"""Read the verdict from a judge's reply. Many formats are accepted; prose is never interpreted.
 
-A reply has a verdict if one of these is a label, or a number on the scale, once quotes, markdown,
-brackets and final punctuation are removed (a label may have marks of its own, as `C#` and `(A)` do,
-so they are removed step by step):
+A reply has a verdict if one of these is a label, or a number on the scale, after quotes, markdown,
+brackets and final punctuation are removed. They are removed step by step, because a label may
+itself contain such marks (`C#`, `(A)`).
 
     correct                          the whole reply
     {"prediction": "correct", …}     a known key of a JSON object, in a fence or in text
     … correct                        the last line that is not empty
     Verdict: correct                 a line named verdict, score, label, answer or rating
 
-Anything else is `NoVerdict`, a failure that names a rule and quotes the reply: a label inside a
-sentence, two verdicts that disagree (lines that are nothing but a label count here), and a JSON
-object or a named line that the judge copied from the answer it was shown. `chosen_places` reads
-replies whose author says where the verdict is.
+Any other reply raises `NoVerdict`, a failure that names a rule and quotes the reply. Examples are a
+label inside a sentence, two different verdicts (lines that contain only a label count here), and a
+JSON object or a named line that the judge copied from the answer it was shown. If the author of the
+task specified the place of the verdict, `chosen_places` reads the reply.
 
 A model's `<think>` block is not part of its reply.
 """
@@ -50,7 +50,7 @@ _NOTHING_SHOWN = ShownText()
 def _make_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs) and any(fields[name] != value for name, value in pairs):
-        raise ValueError("a duplicate key with different values")
+        raise ValueError("duplicate key with different values")
     return fields
 
 
@@ -58,7 +58,7 @@ _STRICT_KEYS = json.JSONDecoder(object_pairs_hook=_make_dict, strict=False)
 
 
 class UnreadableReply(ValueError):
-    """A reply, or a value in it, that a rule refuses."""
+    """Raised when a rule rejects a reply or a value in it."""
 
     def __init__(self, rule: str, why: str) -> None:
         super().__init__(why)
@@ -66,7 +66,7 @@ class UnreadableReply(ValueError):
 
 
 class NoVerdict(ValueError):
-    """A reply without a verdict; the message names the rule, says why and quotes the reply."""
+    """Raised for a reply without a verdict; the message has the rule, the reason and the reply."""
 
     def __init__(self, why: str, reply: str, *, rule: str = "", hint: str = "") -> None:
         text = reply[: 2 * _MOST_QUOTED].strip()
@@ -81,49 +81,49 @@ class NoVerdict(ValueError):
 
 
 class VerdictReader(ABC, Generic[Value]):
-    """What counts as a verdict: labels, numbers, or any short text."""
+    """Defines what counts as a verdict: labels, numbers, or any short text."""
 
     keys: tuple[str, ...]
-    """Keys of a JSON object that hold a verdict; the first one present must hold one."""
+    """Keys of a JSON object that may contain the verdict; the first one present must contain it."""
     fallback_keys: tuple[str, ...] = ()
-    """Keys that are read if none of `keys` exists; they may hold something else."""
+    """Keys to read if none of `keys` exists; they may also contain something else."""
     expected: str
-    """What a verdict may be, for messages."""
+    """Description of a valid verdict, for error messages."""
     reads_bare_lines = True
     """Whether a line without a name can be distinguished from prose."""
 
     @abstractmethod
     def parse_text(self, text: str) -> Value | None:
-        """Return the verdict that the whole text is, or None; ValueError if it is not allowed."""
+        """Interpret the whole text as a verdict; return None or raise ValueError if invalid."""
 
     @abstractmethod
     def parse_json(self, value: Any) -> Value:
-        """Return the verdict that a JSON value is, or ValueError."""
+        """Interpret a JSON value as a verdict, or raise ValueError."""
 
     def is_final(self, verdict: Value) -> bool:
-        """Whether no following text could change the verdict."""
+        """Whether further text cannot change the verdict."""
         del verdict
         return False
 
 
 class ParsedReply(NamedTuple, Generic[Value]):
-    """A verdict, and the JSON object that held it."""
+    """A verdict and the JSON object that contained it."""
 
     value: Value
     rule: str
-    """The rule by which it was read."""
+    """The rule that accepted the verdict."""
     fields: dict[str, Any]
     is_complete: bool
     """Whether no further text could have changed the verdict."""
 
     @property
     def is_json(self) -> bool:
-        """Whether a JSON object held it."""
+        """Whether the verdict was in a JSON object."""
         return self.rule == "json"
 
 
 class JsonObject(NamedTuple):
-    """A JSON object in a reply, with its place."""
+    """A JSON object in a reply and its position."""
 
     start: int
     end: int
@@ -131,7 +131,7 @@ class JsonObject(NamedTuple):
 
 
 class LineVerdict(NamedTuple, Generic[Value]):
-    """A line of a reply that is a verdict."""
+    """A line of a reply that contains a verdict."""
 
     line: str
     value: Value
@@ -142,18 +142,18 @@ class LineVerdict(NamedTuple, Generic[Value]):
 def read_verdict(
     reply: str, reader: VerdictReader[Value], *, shown: ShownText = _NOTHING_SHOWN
 ) -> ParsedReply[Value]:
-    """Return the only verdict in a reply, or `NoVerdict`; `shown` is what the judge may quote."""
+    """Return the only verdict in a reply or raise `NoVerdict`; `shown` is text it may quote."""
     text = final_text(reply, shown)
-    with explain_refusal(reply):
-        whole = parse_value(remove_fences(remove_direction_marks(text)).strip(), reader)
-        if whole is not None:
-            return ParsedReply(whole, "whole_reply", {}, is_complete=reader.is_final(whole))
+    with convert_errors(reply):
+        verdict = parse_value(remove_fences(remove_direction_marks(text)).strip(), reader)
+        if verdict is not None:
+            return ParsedReply(verdict, "whole_reply", {}, is_complete=reader.is_final(verdict))
         return _read_parts(text, reader, shown)
 
 
 @contextmanager
-def explain_refusal(reply: str) -> Iterator[None]:
-    """Turn a refusal into a `NoVerdict` that quotes the reply."""
+def convert_errors(reply: str) -> Iterator[None]:
+    """Convert `UnreadableReply` into a `NoVerdict` that quotes the reply."""
     try:
         yield
     except UnreadableReply as error:
@@ -161,7 +161,7 @@ def explain_refusal(reply: str) -> Iterator[None]:
 
 
 def final_text(reply: str, shown: ShownText = _NOTHING_SHOWN) -> str:
-    """Return the reply without thinking and end tokens; `NoVerdict` if nothing is left."""
+    """Return the reply without thinking and end tokens; raise `NoVerdict` if nothing is left."""
     text = remove_end_tokens(_remove_thinking(reply, shown)).strip()
     if len(text) > _MOST_CHARACTERS:
         why = f"its reply has more than {_MOST_CHARACTERS:,} characters"
@@ -172,25 +172,25 @@ def final_text(reply: str, shown: ShownText = _NOTHING_SHOWN) -> str:
 
 
 def _remove_thinking(reply: str, shown: ShownText) -> str:
-    """Return the text after a model's thinking; some servers send only its end mark."""
+    """Return the text after a model's thinking; some servers send only the closing tag."""
     if start := _THINKING.match(reply):
         _, end, text = reply.rpartition(f"</{start[1]}>")
         if not end:
             raise NoVerdict("its thinking block is not closed", reply, rule="open_thinking")
         return text
     if _END_OF_THINKING not in reply or shown.has_mark(_END_OF_THINKING):
-        return reply  # the judge may be quoting the mark
+        return reply  # the judge may be quoting the tag
     parts = reply.split(_END_OF_THINKING)
     for number in reversed(range(1, len(parts))):
         before, after = parts[number - 1], parts[number]
         spaces = before[len(before.rstrip()) :], after[: len(after) - len(after.lstrip())]
-        if any("\n" in space for space in spaces):  # the mark begins or ends a line
+        if any("\n" in space for space in spaces):  # the tag begins or ends a line
             return _END_OF_THINKING.join(parts[number:])
     return reply
 
 
 def parse_value(text: str, reader: VerdictReader[Value]) -> Value | None:
-    """Return the verdict that a text is without its markup, or None."""
+    """Return the verdict in a text after removing markup, or None."""
     for level in strip_levels(text):
         if (value := reader.parse_text(level)) is not None:
             return value
@@ -204,7 +204,7 @@ def _read_parts(text: str, reader: VerdictReader[Value], shown: ShownText) -> Pa
     lines = [*_read_lines(remove_fences(remove_direction_marks(outside)), reader)]
     if not judging and not any(line.is_named or line.is_last for line in lines):
         if has_broken_json or objects:
-            raise refused_json(reader, has_broken_json=has_broken_json)
+            raise json_error(reader, has_broken_json=has_broken_json)
         raise UnreadableReply("no_verdict", f"expected {reader.expected}")
     verdicts = [value for _, values in judging for value in values]
     verdicts += [line.value for line in lines]
@@ -239,16 +239,16 @@ def refuse_quotation(
 ) -> None:
     """Raise `UnreadableReply` if an object or a line is copied from what the judge was shown."""
     if any(map(shown.has_object, dict.fromkeys(objects))) or any(map(shown.has_line, lines)):
-        raise refused_quotation()
+        raise quotation_error()
 
 
-def refused_quotation() -> UnreadableReply:
-    """Return the refusal of a verdict that the judge may have copied."""
-    return UnreadableReply("quotation", "its verdict may be a quotation of what it was shown")
+def quotation_error() -> UnreadableReply:
+    """Return the error for a verdict that the judge may have copied."""
+    return UnreadableReply("quotation", "its verdict may be quoted from the text it was shown")
 
 
-def refused_json(reader: VerdictReader[Any], *, has_broken_json: bool) -> UnreadableReply:
-    """Return the refusal of a reply whose JSON has no verdict."""
+def json_error(reader: VerdictReader[Any], *, has_broken_json: bool) -> UnreadableReply:
+    """Return the error for a reply whose JSON has no verdict."""
     if has_broken_json:
         return UnreadableReply(
             "broken_json", "its JSON is incomplete, invalid, or has a duplicate key"
@@ -257,7 +257,7 @@ def refused_json(reader: VerdictReader[Any], *, has_broken_json: bool) -> Unread
 
 
 def find_objects(text: str) -> tuple[list[JsonObject], bool]:
-    """Return all outermost JSON objects, up to a broken one, and whether there is a broken one."""
+    """Return the outermost JSON objects before any broken one, and whether one is broken."""
     objects: list[JsonObject] = []
     for fields, start, end in find_json(text, _OBJECT_START, _STRICT_KEYS):
         if fields is None:
@@ -286,7 +286,7 @@ def remove_objects(text: str, objects: Sequence[JsonObject]) -> str:
 def find_json(
     text: str, opening: re.Pattern[str] = _OPENING, decoder: json.JSONDecoder = _DECODER
 ) -> Iterator[tuple[Any, int, int]]:
-    """Yield each outermost JSON object or list, with its start and end; None for a broken one."""
+    """Yield each outermost JSON object or list with its start and end; None for a broken one."""
     end = 0
     while match := opening.search(text, end):
         start = match.start()
@@ -298,7 +298,7 @@ def find_json(
 
 
 def _read_fields(fields: dict[str, Any], reader: VerdictReader[Value]) -> list[Value]:
-    """Return the verdicts of an object; ValueError if its main key holds something else."""
+    """Return the verdicts in an object; ValueError if its main key contains something else."""
     values = _values_under(fields, reader.keys)
     verdicts = [_parse_value(values[0], reader)] if values else []
     for value in values[1:] if values else _values_under(fields, reader.fallback_keys):
@@ -308,7 +308,7 @@ def _read_fields(fields: dict[str, Any], reader: VerdictReader[Value]) -> list[V
 
 
 def _values_under(fields: dict[str, Any], keys: tuple[str, ...]) -> list[Any]:
-    """Return the values of these keys, in the order of `keys`; case does not matter."""
+    """Return the values of these keys, in the order of `keys`, ignoring case."""
     folded = [(name.strip().casefold(), value) for name, value in fields.items()]
     return [value for key in keys for name, value in folded if name == key]
 
@@ -331,7 +331,7 @@ def _read_lines(text: str, reader: VerdictReader[Value]) -> Iterator[LineVerdict
 
 
 def _read_bare_line(line: str, reader: VerdictReader[Value], *, is_last: bool) -> Value | None:
-    """Return the verdict of a line; an invalid one matters only on the last line."""
+    """Return the verdict in a line; an invalid verdict is an error only on the last line."""
     try:
         return parse_value(line, reader)
     except ValueError:

@@ -1,1 +1,1 @@
-"""The parts of `rag_checker`: claims, checks, and the formulas of its scores."""
+"""Parts of the `rag_checker` scorer: claims, judge queries and score formulas."""

@@ -1,12 +1,12 @@
-"""Evidence of a `rag_checker`: claims, labels, entailments, and the texts they come from.
+"""Evidence of a `rag_checker`: claims, labels and entailments.
 
     {"subject": "The Rhine", "predicate": "flows into", "object": "the North Sea"}
 
-A claim is one fact that a text states. A dataset may bring its own claims in a column, as a list of
-such objects, each alone or under the key `claim`, or the JSON of one, and labels, `REQUIRED` or
-`OPTIONAL`, one per claim in the same order. Everything is read before the judge is queried, so that
-an incomplete sample costs nothing.
-Evidence is stored in the metadata of a score, so that other scores of the same answer need no call.
+A claim is one fact that a text states. A dataset may provide claims in a column, as a list of such
+objects or as JSON. Each object may also be under the key `claim`. A second column may provide
+labels, `REQUIRED` or `OPTIONAL`, one per claim in the same order. All columns are read before the
+judge is queried, so that an incomplete sample costs nothing. Evidence is stored in the metadata of
+a score, so that further scores of the same answer need no call.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,12 +30,12 @@ CHECKED_SIDE: Mapping[Check, Side] = {
     "target_in_chunks": "target",
     "response_in_chunks": "response",
 }
-"""Whose claims are checked."""
+"""The side whose claims are checked, for each check."""
 _UNSUPPORTED: Mapping[Check, str] = {
-    "in_target": "not in the target",
-    "in_response": "not in the response",
-    "response_in_chunks": "of the response, in no chunk",
-    "target_in_chunks": "of the target, in no chunk",
+    "in_target": "claims not in the target",
+    "in_response": "claims not in the response",
+    "response_in_chunks": "response claims in no chunk",
+    "target_in_chunks": "target claims in no chunk",
 }
 _MOST_LISTED = 3
 
@@ -48,20 +48,20 @@ class Claim(Struct, frozen=True):
     object: str
 
     def __str__(self) -> str:
-        """A sentence on one line."""
+        """Return the claim as a sentence on one line."""
         return " ".join(f"{self.subject} {self.predicate} {self.object}".split())
 
 
 class EvidenceNeeds(Struct, frozen=True, kw_only=True):
-    """What scores are computed from."""
+    """The evidence that the scores need."""
 
     checks: frozenset[Check]
     labels: bool
-    """Whether it matters which claims are required."""
+    """Whether the scores distinguish required from optional claims."""
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """Whose claims are needed."""
+        """The sides whose claims are needed."""
         used = {CHECKED_SIDE[check] for check in self.checks}
         return tuple(side for side in SIDES if side in used)
 
@@ -74,17 +74,17 @@ class RagEvidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
     target_labels: tuple[Label, ...] | None = None
     response_labels: tuple[Label, ...] | None = None
     in_target: tuple[Entailment, ...] | None = None
-    """Per claim of the response, against the target."""
+    """One entailment per claim of the response, checked against the target."""
     in_response: tuple[Entailment, ...] | None = None
-    """Per claim of the target, against the response."""
+    """One entailment per claim of the target, checked against the response."""
     target_in_chunks: tuple[tuple[Entailment, ...], ...] | None = None
-    """A row per claim of the target, with an entailment per chunk."""
+    """One row per claim of the target, with one entailment per chunk."""
     response_in_chunks: tuple[tuple[Entailment, ...], ...] | None = None
-    """The same for claims of the response."""
+    """One row per claim of the response, with one entailment per chunk."""
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any]) -> "RagEvidence":
-        """Read what `to_metadata` wrote; ignore anything else."""
+        """Read the output of `to_metadata`; ignore other keys."""
         try:
             evidence = msgspec.convert(metadata, cls)
         except msgspec.ValidationError:
@@ -92,7 +92,7 @@ class RagEvidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return evidence if evidence.is_consistent() else cls()
 
     def to_metadata(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the evidence as JSON values."""
         return msgspec.json.decode(msgspec.json.encode(self), type=dict[str, Any])
 
     def claims(self, side: Side) -> tuple[Claim, ...] | None:
@@ -104,12 +104,12 @@ class RagEvidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.target_labels if side == "target" else self.response_labels
 
     def verdicts(self, check: Check) -> Sequence[Any] | None:
-        """Return the results of one check: an entailment per claim, or a row of them."""
+        """Return the results of one check: an entailment, or a row of entailments, per claim."""
         verdicts: Sequence[Any] | None = getattr(self, check)
         return verdicts
 
     def is_consistent(self) -> bool:
-        """Whether there is exactly one entailment and one label per claim."""
+        """Whether every claim has exactly one entailment and one label."""
         lists = [(side, self.verdicts(check)) for check, side in CHECKED_SIDE.items()]
         lists += [(side, self.labels(side)) for side in SIDES]
         return all(
@@ -119,15 +119,15 @@ class RagEvidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
     def covers(self, needs: EvidenceNeeds) -> bool:
-        """Whether everything needed is present."""
+        """Whether all needed evidence is present."""
         return all(self.verdicts(check) is not None for check in needs.checks) and (
             not needs.labels or all(self.labels(side) is not None for side in needs.sides)
         )
 
     def checks(self, *, required_only: bool = False) -> Checks:
-        """Return true for entailed claims; neutral and contradicted are both false.
+        """Return true for each entailed claim, and false for neutral and contradicted claims.
 
-        With `required_only`, claims that are labelled optional are left out.
+        With `required_only`, claims labeled optional are excluded.
         """
         flags: dict[str, list[Any]] = {}
         for check, side in CHECKED_SIDE.items():
@@ -147,29 +147,30 @@ def _to_flags(verdict: Any) -> bool | list[bool]:
 
 
 def explain_score(evidence: RagEvidence, needs: EvidenceNeeds) -> str:
-    """Name the claims that count against the scores, on one line; empty if there are none."""
+    """List the claims that lower the scores, on one line; empty if there are none."""
     checks = evidence.checks()
     reasons = [f"the {side} has no claims" for side in needs.sides if not evidence.claims(side)]
-    for check, what in _UNSUPPORTED.items():
+    for check, heading in _UNSUPPORTED.items():
         if check in needs.checks:
             flags = getattr(checks, check)
             supported = map(any, flags) if check.endswith("_in_chunks") else flags
             claims = zip(evidence.claims(CHECKED_SIDE[check]) or (), supported, strict=True)
-            reasons.append(_list_claims(what, [str(claim) for claim, there in claims if not there]))
+            unsupported = [str(claim) for claim, is_supported in claims if not is_supported]
+            reasons.append(_format_claims(heading, unsupported))
     return "; ".join(filter(None, reasons))
 
 
-def _list_claims(what: str, claims: list[str]) -> str:
+def _format_claims(heading: str, claims: list[str]) -> str:
     if not claims:
         return ""
     more = f" and {len(claims) - _MOST_LISTED} more" if len(claims) > _MOST_LISTED else ""
-    return f"{what}: {', '.join(map(short, claims[:_MOST_LISTED]))}{more}"
+    return f"{heading}: {', '.join(map(short, claims[:_MOST_LISTED]))}{more}"
 
 
 def parse_claims(value: Any, where: str) -> tuple[Claim, ...]:
-    """Return the claims in a list; ValueError says which is invalid, and where."""
+    """Parse a list of claims; ValueError names the invalid claim and its place."""
     if not isinstance(value, list):
-        raise ValueError(  # noqa: TRY004 - what a row or a judge gave is a value
+        raise ValueError(  # noqa: TRY004 - invalid data from a row or a judge
             f"{where} must be a list of claims, each with {_quote(PARTS)}, got {short(value)}"
         )
     items = enumerate(value, start=1)
@@ -177,7 +178,7 @@ def parse_claims(value: Any, where: str) -> tuple[Claim, ...]:
 
 
 def parse_labels(value: Any, count: int, where: str) -> tuple[Label, ...]:
-    """Return the labels in a list, one per claim, in any case; ValueError says what is wrong."""
+    """Parse a list of labels, one per claim, in upper or lower case; ValueError if invalid."""
     if not isinstance(value, list) or len(value) != count:
         got = f"{len(value)} of them" if isinstance(value, list) else short(value)
         raise ValueError(f"{where} must be a list of {count} labels, one per claim, got {got}")
@@ -197,8 +198,9 @@ def _parse_claim(value: Any, where: str) -> Claim:
     parts = [value.get(part) for part in PARTS] if isinstance(value, dict) else [value]
     texts = [part for part in parts if isinstance(part, str)]
     if len(texts) != len(PARTS) or not any(map(str.strip, texts)):
-        raise ValueError(f"{where} must have the strings {_quote(PARTS)}, got {short(value)}")
-    return Claim(*(text.encode("utf-8", "replace").decode() for text in texts))  # half a pair: `?`
+        raise ValueError(f"{where} must contain the strings {_quote(PARTS)}, got {short(value)}")
+    # Lone surrogates become `?`.
+    return Claim(*(text.encode("utf-8", "replace").decode() for text in texts))
 
 
 def _quote(names: Sequence[str], between: str = ", ") -> str:

@@ -1,8 +1,8 @@
-"""Eleven scores of an answer that is based on retrieved chunks. No model is called here.
+"""Formulas of eleven scores for an answer that is based on retrieved chunks.
 
     G  claims of the target        c(m)    m is entailed by the whole target
     M  claims of the response      u(g)    g is entailed by the whole response
-    K  chunks that were retrieved  A[g,k]  g is entailed by chunk k
+    K  retrieved chunks            A[g,k]  g is entailed by chunk k
                                    B[m,k]  m is entailed by chunk k
 
     found(g) = any_k A[g,k]     relevant(k) = any_g A[g,k]     faithful(m) = any_k B[m,k]
@@ -13,14 +13,15 @@
     claim_recall                     mean_g found
     context_precision                mean_k relevant
     context_utilization              #(found and u) / #found
-    noise_sensitivity_in_relevant    mean_m [not c, and some relevant chunk entails m]
-    noise_sensitivity_in_irrelevant  mean_m [not c, no relevant chunk does, and an irrelevant does]
+    noise_sensitivity_in_relevant    mean_m [not c, and a relevant chunk entails m]
+    noise_sensitivity_in_irrelevant  mean_m [not c, and only irrelevant chunks entail m]
     hallucination                    mean_m [not c and not faithful]
     self_knowledge                   mean_m [c and not faithful]
     faithfulness                     mean_m faithful
 
-Only "entailed" counts as true. A mean of nothing is None, never 0: a score that is not defined must
-lower a mean. The same holds for scores about relevant chunks if the target has no claims.
+Only "entailed" counts as true. The mean of an empty set is None, not 0, so that an undefined score
+does not lower the average over samples. Scores about relevant chunks are also None if the target
+has no claims.
 
 Ru et al. (2024), RAGChecker: A Fine-grained Framework for Diagnosing Retrieval-Augmented
 Generation, NeurIPS Datasets and Benchmarks, section 3.
@@ -32,7 +33,7 @@ from typing import Literal, get_args
 from msgspec import Struct
 
 Check = Literal["in_target", "in_response", "target_in_chunks", "response_in_chunks"]
-"""c, u, A and B."""
+"""The checks c, u, A and B."""
 ScoreName = Literal[
     "precision",
     "recall",
@@ -48,22 +49,22 @@ ScoreName = Literal[
 ]
 SCORES: tuple[ScoreName, ...] = get_args(ScoreName)
 VERSION = 1
-"""Version of the formulas. When it increases, values are recomputed from stored evidence."""
+"""Version of the formulas. When it changes, values are recomputed from stored evidence."""
 
 Row = Sequence[bool]
 
 
 class Checks(Struct, frozen=True, kw_only=True):
-    """The entailments; those that no score needs are empty."""
+    """The entailments. Those that no score needs are empty."""
 
     in_target: Row = ()
-    """c: one per claim of the response."""
+    """c: one value per claim of the response."""
     in_response: Row = ()
-    """u: one per claim of the target."""
+    """u: one value per claim of the target."""
     target_in_chunks: Sequence[Row] = ()
-    """A: a row per claim of the target, with one entry per chunk."""
+    """A: one row per claim of the target, with one value per chunk."""
     response_in_chunks: Sequence[Row] = ()
-    """B: the same for claims of the response."""
+    """B: one row per claim of the response, with one value per chunk."""
 
 
 def compute_score(score: ScoreName, checks: Checks) -> float | None:
@@ -99,7 +100,7 @@ def _noise_in_irrelevant(checks: Checks) -> float | None:
 
 
 def _unfaithful(checks: Checks, *, is_right: bool) -> float | None:
-    """Return the share of right, or of wrong, claims of the response that are in no chunk."""
+    """Return the share of response claims that are right (or wrong) and in no chunk."""
     pairs = zip(checks.in_target, checks.response_in_chunks, strict=True)
     return _share(right == is_right and not any(chunks) for right, chunks in pairs)
 
@@ -110,7 +111,7 @@ def _relevant(checks: Checks) -> list[bool]:
 
 
 def _noise(checks: Checks) -> list[tuple[bool, bool, bool]]:
-    """Return per claim of the response: right, in a relevant chunk, in an irrelevant one."""
+    """Return for each response claim: right, in a relevant chunk, in an irrelevant chunk."""
     if not checks.target_in_chunks:
         return []
     relevant = _relevant(checks)
@@ -142,4 +143,4 @@ _FORMULAS: Mapping[ScoreName, tuple[tuple[Check, ...], Callable[[Checks], float 
 NEEDS: Mapping[ScoreName, frozenset[Check]] = {
     score: frozenset(needed) for score, (needed, _) in _FORMULAS.items()
 }
-"""What each score is computed from: the judge is asked for nothing else."""
+"""The checks that each score needs; the judge performs no others."""

@@ -1,16 +1,16 @@
-"""Query the judge about one sample: for claims, labels and entailments, with few calls.
+"""Query the judge for the claims, labels and entailments of one sample, with few calls.
 
-    claims of the target, claims of the response     together, unless a column has them
-    labels, and each side's claims against one text  together, after the claims
+    claims of the target, claims of the response     concurrently, unless a column provides them
+    labels, and each side's claims against one text  concurrently, after the claims
 
 One call checks all claims of a side against one text: the target, the response, or one distinct
-chunk. All material is fenced. Every change of a prompt increases the `version` of `rag_checker`.
+chunk. All material is fenced. A change to a prompt must increase the `version` of `rag_checker`.
 
     {"verdicts": [{"claim": 1, "verdict": "entailed"}, {"claim": 2, "verdict": "neutral"}]}
 
-Fences, thinking and prose around the JSON are ignored. A list without its object is accepted, and
-so are words without numbers if there are as many as claims. Two lists that differ, a missing entry,
-a number twice, an unknown word or a quoted list is a `NoVerdict` that quotes the judge.
+Fences, thinking and prose around the JSON are ignored. A bare list is accepted, and so are words
+without numbers if there is one per claim. Two different lists, a missing entry, a repeated number,
+an unknown word or a quoted list raises `NoVerdict`, which quotes the judge.
 """
 
 import asyncio
@@ -86,19 +86,19 @@ _JSON = "Answer with JSON and nothing else, in this form:"
 
 
 class RagPrompt(Struct, frozen=True):
-    """The prompt of the judge, and the format of its reply."""
+    """A prompt for the judge and the schema of the reply."""
 
     messages: tuple[Message, ...]
     schema: ReplySchema
 
     @property
     def material(self) -> str:
-        """The material in it, with its marks."""
+        """Return the material in the prompt, with its marks."""
         return self.messages[-1].content
 
 
 class RagMaterial(Struct, frozen=True, kw_only=True):
-    """The texts of a sample, and the author's instructions; texts that no score needs are empty."""
+    """The texts of a sample and the author's instructions. Texts that no score needs are empty."""
 
     query: str
     target: str
@@ -114,14 +114,14 @@ class RagJudge:
     def __init__(self, case: Case, model_key: str, material: RagMaterial) -> None:
         self._case, self._model_key, self._material = case, model_key, material
         self.structured = True
-        """Whether every reply was constrained by a schema."""
+        """Whether a schema constrained every reply."""
         self.note = ""
         """Notes on how the judge was queried."""
 
     async def gather_evidence(self, needs: EvidenceNeeds, known: RagEvidence) -> RagEvidence:
-        """Return what is needed; query the judge only for what is missing."""
+        """Return all needed evidence; query the judge only for missing parts."""
         sides = needs.sides
-        extracted = await run_together(*(self._extract(side, known) for side in sides))
+        extracted = await gather_or_cancel(*(self._extract(side, known) for side in sides))
         claims = dict(zip(sides, extracted, strict=True))
         calls: dict[str, Coroutine[Any, Any, Any]] = {}
         for side in sides if needs.labels else ():
@@ -129,11 +129,11 @@ class RagJudge:
         for check in sorted(needs.checks):
             calls[check] = self._check(check, claims[CHECKED_SIDE[check]], known.verdicts(check))
         results: dict[str, Any] = {f"{side}_claims": claims[side] for side in sides}
-        results |= zip(calls, await run_together(*calls.values()), strict=True)
+        results |= zip(calls, await gather_or_cancel(*calls.values()), strict=True)
         return structs.replace(known, **results)
 
     async def _extract(self, side: Side, known: RagEvidence) -> tuple[Claim, ...]:
-        """Return the claims of one side; a blank text has none, and the judge is not queried."""
+        """Return the claims of one side. For blank text, return none without querying the judge."""
         material, claims = self._material, known.claims(side)
         text = material.target if side == "target" else material.response
         if claims is not None or not text.strip():
@@ -147,7 +147,7 @@ class RagJudge:
     ) -> tuple[Label, ...]:
         if known is not None or not claims:
             return known or ()
-        prompt = labelling_prompt(
+        prompt = labeling_prompt(
             claims, query=self._material.query, instructions=self._material.labeling_instructions
         )
         reply = await self._ask(prompt)
@@ -156,7 +156,7 @@ class RagJudge:
     async def _check(
         self, check: Check, claims: Sequence[Claim], known: Sequence[Any] | None
     ) -> Sequence[Any]:
-        """Return entailments for `in_target` and `in_response`, rows of them for chunks."""
+        """Return one entailment per claim, or one row per claim for the checks against chunks."""
         if known is not None:
             return known
         if check == "in_target":
@@ -165,14 +165,14 @@ class RagJudge:
             return await self._entail(claims, self._material.response)
         chunks = self._material.chunks
         distinct = list(dict.fromkeys(chunks))
-        columns = await run_together(*(self._entail(claims, chunk) for chunk in distinct))
+        columns = await gather_or_cancel(*(self._entail(claims, chunk) for chunk in distinct))
         by_chunk = dict(zip(distinct, columns, strict=True))
         return tuple(
             tuple(by_chunk[chunk][place] for chunk in chunks) for place in range(len(claims))
         )
 
     async def _entail(self, claims: Sequence[Claim], text: str) -> tuple[Entailment, ...]:
-        """Check which claims a text entails; the judge is not queried about a blank text."""
+        """Check which claims a text entails. For blank text, the judge is not queried."""
         if not claims or not text.strip():
             return tuple(_NEUTRAL for _ in claims)
         prompt = checking_prompt(claims, text)
@@ -191,8 +191,8 @@ class RagJudge:
         return reply.text
 
 
-async def run_together(*coroutines: Coroutine[Any, Any, Result]) -> list[Result]:
-    """Return all results; the first that fails cancels the others."""
+async def gather_or_cancel(*coroutines: Coroutine[Any, Any, Result]) -> list[Result]:
+    """Run coroutines concurrently and return all results; the first failure cancels the others."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(coroutine) for coroutine in coroutines]
@@ -203,7 +203,7 @@ async def run_together(*coroutines: Coroutine[Any, Any, Result]) -> list[Result]
 
 
 def read_claims(reply: str, *, shown: str = "") -> tuple[Claim, ...]:
-    """Return the claims in a reply; an empty list is valid."""
+    """Parse the claims in a reply; an empty list is valid."""
     entries = find_list(reply, "claims", shown)
     try:
         return parse_claims(entries, "the list")
@@ -212,14 +212,14 @@ def read_claims(reply: str, *, shown: str = "") -> tuple[Claim, ...]:
 
 
 def read_labels(reply: str, count: int, *, shown: str = "") -> tuple[Label, ...]:
-    """Return a label per claim."""
+    """Parse one label per claim."""
     return read_words(reply, count, key="label", words=_LABELS, shown=shown)
 
 
 def read_words(
     reply: str, count: int, *, key: str, words: Mapping[str, Word], shown: str = ""
 ) -> tuple[Word, ...]:
-    """Return a word per claim from the list `{key}s`; `words` maps spellings to words."""
+    """Parse one word per claim from the list `{key}s`; `words` maps spellings to words."""
     entries = find_list(reply, f"{key}s", shown)
     if len(entries) != count:
         raise NoVerdict(f"expected {count} {key}s, one per claim, got {len(entries)}", reply)
@@ -232,12 +232,12 @@ def read_words(
             raise NoVerdict(f"{key} {place} must be one of {expected}, got {short(entry)}", reply)
         by_number[number] = word
     if by_number.keys() != set(range(1, count + 1)):
-        raise NoVerdict(f"the {key}s must have the numbers 1 to {count}, each once", reply)
+        raise NoVerdict(f"the {key}s must be numbered 1 to {count}, each number once", reply)
     return tuple(by_number[number] for number in range(1, count + 1))
 
 
 def _parse_entry(entry: Any, place: int, key: str) -> tuple[int, Any]:
-    """Return the claim's number and its word; a bare word belongs to the claim at its place."""
+    """Return the claim's number and word; a bare word belongs to the claim at the same position."""
     if not isinstance(entry, dict):
         return place, entry
     number = entry.get("claim", place)
@@ -248,7 +248,7 @@ def _parse_entry(entry: Any, place: int, key: str) -> tuple[int, Any]:
 
 
 def find_list(reply: str, name: str, shown: str) -> list[Any]:
-    """Return the only list with that name; a list by itself needs no name."""
+    """Return the only list with this name; a bare list needs no name."""
     text = final_text(reply)
     parts = islice(find_json(text), _MOST_VALUES + 1)
     values = [(value, text[start:end]) for value, start, end in parts]
@@ -260,17 +260,17 @@ def find_list(reply: str, name: str, shown: str) -> list[Any]:
         if isinstance(value, dict) and name in value
     ] or [(value, written) for value, written in values if isinstance(value, list)]
     if not lists or not isinstance(lists[0][0], list):
-        raise NoVerdict(f"there is no list `{name}` in its reply", reply)
+        raise NoVerdict(f"its reply contains no list `{name}`", reply)
     entries, written = lists[0]
     if any(other != entries for other, _ in lists):
-        raise NoVerdict(f"there are two lists `{name}` in its reply", reply)
+        raise NoVerdict(f"its reply contains two different lists `{name}`", reply)
     if _has_words(text.replace(written, "")) and _remove_spaces(written) in _remove_spaces(shown):
-        raise NoVerdict(f"its list `{name}` may be a quotation of what it was shown", reply)
+        raise NoVerdict(f"its list `{name}` may be quoted from the text it was shown", reply)
     return entries
 
 
 def _has_words(text: str) -> bool:
-    """Whether there is prose; a fence and its language do not count."""
+    """Whether the text contains prose; fences and their language names do not count."""
     return any(map(str.isalnum, text.replace("```json", "")))
 
 
@@ -279,7 +279,7 @@ def _remove_spaces(text: str) -> str:
 
 
 def extraction_prompt(text: str, *, query: str, instructions: str | None) -> RagPrompt:
-    """Ask for the claims of a text."""
+    """Build the prompt that extracts the claims of a text."""
     form = '{"claims": [{"subject": "…", "predicate": "…", "object": "…"}]}'
     claim = object_schema({part: {"type": "string"} for part in PARTS})
     return make_prompt(
@@ -289,17 +289,17 @@ def extraction_prompt(text: str, *, query: str, instructions: str | None) -> Rag
     )
 
 
-def labelling_prompt(
+def labeling_prompt(
     claims: Sequence[Claim], *, query: str, instructions: str | None, answer: str = ""
 ) -> RagPrompt:
-    """Ask which claims an answer must have; `answer` is where they come from."""
+    """Build the prompt that labels claims; `answer` is the text that they were extracted from."""
     task = (_LABEL, format_instructions(instructions))
     material = {"The question": query, **({"The answer": answer} if answer else {})}
     return _list_prompt(task, claims, material, key="label", words=LABELS)
 
 
 def checking_prompt(claims: Sequence[Claim], text: str) -> RagPrompt:
-    """Ask which claims a text entails."""
+    """Build the prompt that asks which claims a text entails."""
     words = get_args(Entailment)
     return _list_prompt((_CHECK,), claims, {"The text": text}, key="verdict", words=words)
 
@@ -328,7 +328,7 @@ def _list_prompt(
 def make_prompt(
     instructions: Sequence[str], material: dict[str, str], schema: ReplySchema
 ) -> RagPrompt:
-    """Join the instructions, and fence the material."""
+    """Join the instructions and fence the material."""
     mark = make_mark(*material.values())
     shown = (f"{title}:\n{fence_text(text, mark)}" for title, text in material.items())
     system = Message("system", "\n".join(filter(None, instructions)))
@@ -336,5 +336,5 @@ def make_prompt(
 
 
 def format_instructions(instructions: str | None) -> str:
-    """Return an author's instructions, as a paragraph of a prompt."""
+    """Format an author's instructions as a paragraph of a prompt."""
     return f"{instructions.strip()}\n" if instructions and instructions.strip() else ""

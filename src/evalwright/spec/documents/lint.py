@@ -31,7 +31,8 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment, TemplateSyntaxError
 
-from evalwright.scorers.judging.judge_spec import JudgeSpec
+from evalwright.scorers.judging.judge_spec import VerdictScorer
+from evalwright.scorers.judging.ready_judge import MODEL_OUTPUTS
 from evalwright.spec.checking import drop_duplicates
 from evalwright.spec.documents.project import Project
 from evalwright.spec.documents.resolve.entities import Entity
@@ -40,11 +41,6 @@ from evalwright.spec.documents.validation import DocumentCheck
 from evalwright.spec.documents.yaml.problems import Fault, Place, locate_fault
 from evalwright.templates import Template
 from evalwright.types import Issue
-
-MODEL_OUTPUTS = frozenset(
-    {"solver_output", "model_output", "model_outputs", "messages", "input_prompt", "trace"}
-)
-"""The variables that hold a model's output."""
 
 _LEXING = Environment(extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"], autoescape=True)
 _QUOTES = ("```", "~~~", '"""', "'''")
@@ -121,9 +117,9 @@ def _lint_task(entity: Entity, *, chained: bool) -> Iterator[Issue]:
     """Yield the findings in the judges of a task; `chained`: its rows are results of another."""
     definition: Any = getattr(entity.document, "definition", None)
     for number, scorer in enumerate(getattr(definition, "scorers", ())):
-        if not isinstance(scorer, JudgeSpec):
+        if not isinstance(scorer, VerdictScorer):
             continue
-        for name in ("system_prompt", "user_prompt"):
+        for name in scorer.prompt_fields:
             template: Template = getattr(scorer, name)
             for line, expression in find_unfenced_outputs(template.source, chained=chained):
                 path = ("definition", "scorers", number, name)

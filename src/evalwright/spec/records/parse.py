@@ -164,13 +164,13 @@ def _find_repeated_key(text: str) -> BadJson:
         if match[2]:
             key = _decode_key(match[1])
             if key in objects[-1]:
-                return BadJson(f"the key `{key[:60]}` is given twice", match.start() + 1)
+                return BadJson(f"duplicate key `{key[:60]}`", match.start() + 1)
             objects[-1].add(key)
         elif match[0] == "{":
             objects.append(set())
         elif match[0] == "}":
             objects.pop()
-    return BadJson("a key is given twice")
+    return BadJson("duplicate key")
 
 
 def _find_half_pair(text: str) -> int | None:

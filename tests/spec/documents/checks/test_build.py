@@ -174,7 +174,10 @@ def test_python_that_does_not_compile_is_told_in_its_own_file(tmp_path: Path) ->
     problem = only(tmp_path, text, s="\n\ndef compute_scores(sample):\n    return {\n")
 
     assert (Path(problem.file).name, problem.line) == ("s.py", 4)
-    assert (problem.rule, problem.detail) == ("bad_snippet", "not Python: '{' was never closed")
+    assert (problem.rule, problem.detail) == (
+        "bad_snippet",
+        "not valid Python: '{' was never closed",
+    )
 
 
 def test_every_problem_is_told_at_once(tmp_path: Path) -> None:

@@ -40,8 +40,9 @@ _MAY_LACK = re.compile(r"\b(?:defined|undefined|default)\b")
 _PARTS = ("type", "evaluated_entity_type", "dataset", "solver", "scorers", "actions", "trials")
 COMPARE_ANSWERS = frozenset(
     {"bleu", "chrf", "code_exec", "contains", "contains_all", "contains_any", "exact_match"}
-    | {"equals_number", "icontains", "json_schema", "levenshtein", "regex_match", "rouge_l"}
-    | {"semantic_similarity", "starts_with", "string_equals"}
+    | {"equals_number", "icontains", "json_schema", "levenshtein", "llm_rubric"}
+    | {"pairwise_judge", "regex_match", "rouge_l", "semantic_similarity", "starts_with"}
+    | {"string_equals"}
 )
 """The scorers whose `value` is the answer unless it is set."""
 _NEED_ANSWERS = ("cost", "latency", "rag_checker")
