@@ -202,7 +202,7 @@ def test_a_row_that_fails_costs_no_other_and_the_next_time_goes_on(server: Model
     server.behave(chat(refuse))
     with pytest.raises(BadDataset, match="3 of 4 rows were generated, 1 failed: row 2") as caught:
         api.generate("quiz-rows")
-    assert "run again to generate only the others" in caught.value.hint
+    assert "run the command again to generate the others" in caught.value.hint
     assert list(GENERATED.glob("*.jsonl")) == []
     prompts(server)
     server.behave(chat(echo))
@@ -584,7 +584,9 @@ def test_two_rows_with_one_id_are_named_and_no_file_is_written(server: ModelServ
     )
     server.behave(chat("same"))
 
-    with pytest.raises(BadDataset, match="`sample_id` `same`: they come from the rows 0 and 1"):
+    with pytest.raises(
+        BadDataset, match="`sample_id` `same`: they were generated from rows 0 and 1"
+    ):
         api.generate("quiz-rows")
     assert not list(GENERATED.glob("*.jsonl"))
     server.behave(chat(echo))

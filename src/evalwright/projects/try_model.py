@@ -29,7 +29,7 @@ from evalwright.report.yaml_text import indent_yaml
 from evalwright.secrets import Secret, secrets_in
 from evalwright.session.project_models import adapter_of, connect_model, info_of
 from evalwright.snippets.pool import SnippetPool
-from evalwright.snippets.sources import sources_of
+from evalwright.snippets.sources import collect_sources
 from evalwright.spec.documents.models.model import CustomConnection, CustomInference, ModelDocument
 from evalwright.spec.documents.project import Project
 from evalwright.text.visible import visible
@@ -84,7 +84,7 @@ def try_model(
     adapters = _documents(opened, "adapter")
     environment = load_valid_environment(env)
     printed: list[str] = []
-    sources = sources_of(list(snippets_in(document)))
+    sources = collect_sources(list(snippets_in(document)))
     snippets = SnippetPool(sources, log=printed.append) if sources else None
     plan = connect_model(
         key,

@@ -1,4 +1,4 @@
-"""Ask, ask again, and keep the second answer."""
+"""Ask a question, ask for confirmation, and keep the second answer."""
 
 from typing import Any
 
