@@ -386,7 +386,7 @@ def test_a_task_that_is_tried_shows_every_trial(tmp_path: Path, as_json: bool) -
         assert tried["metrics"][0]["value"] == pytest.approx(0.6)
     else:
         assert "Sample `1`, trial 5 of 5" in done.stdout
-        assert "Metrics over 1 sample, each tried 5 times" in done.stdout
+        assert "Metrics over 1 sample, with 5 trials each" in done.stdout
         assert "1 sample tried" in done.stderr
 
 

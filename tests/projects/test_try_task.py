@@ -335,7 +335,7 @@ def test_every_trial_of_a_sample_is_shown() -> None:
     ]
     shown = "\n".join(trial.to_lines())
     assert "Sample `carry`, trial 2 of 2, model responder: completed" in shown
-    assert "Metrics over 2 samples, each tried 2 times" in shown
+    assert "Metrics over 2 samples, with 2 trials each" in shown
 
 
 @pytest.mark.usefixtures("project")
