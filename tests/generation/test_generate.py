@@ -659,7 +659,7 @@ def test_a_result_that_is_nowhere_is_named_with_its_dataset() -> None:
     source = "type: task_result, key: nowhere"
     write(dataset_generators__quiz=GENERATOR.replace("type: dataset_samples, key: topics", source))
 
-    with pytest.raises(BadDataset, match="dataset `quiz-rows`: there is no result of `nowhere`"):
+    with pytest.raises(BadDataset, match="dataset `quiz-rows`: `nowhere` has no result"):
         api.generate("quiz-rows")
 
 

@@ -81,7 +81,9 @@ def test_parts_change_places_with_what_says_what_they_are(source: str, turned: s
         pytest.param("A: {{ a }}\n\nA: {{ a }}", "not have two parts", id="twice the same"),
         pytest.param("{{ a }}\n\n{{ b }}", "this value has no label", id="bare paragraphs"),
         pytest.param("Q: {{ a }}\n{{ b }}\n", "this value has no label", id="a bare line"),
-        pytest.param("Q: {{ a }}\n\n{{ b }}\nRight?", "this value has no label", id="words only after"),
+        pytest.param(
+            "Q: {{ a }}\n\n{{ b }}\nRight?", "this value has no label", id="words only after"
+        ),
         pytest.param(
             "```text\n{{ a }}\n```\n\nB: {{ b }}", "this value has no label", id="only a language"
         ),
