@@ -1,9 +1,9 @@
-"""The minimum cost of calling a server: an aiohttp loop that stores nothing.
+"""Measure the minimum cost of calling a server, with an aiohttp loop that stores nothing.
 
     python bench/bare_loop.py http://127.0.0.1:8000/v1 tasks.jsonl CONNECTIONS
 
 Prints the seconds that the requests took, without start-up. `throughput.py` and `peers.py` compare
-whole harnesses with it.
+complete harnesses with this loop.
 """
 
 import asyncio

@@ -1,11 +1,11 @@
-"""How often the intervals of ECE and of the Brier score contain the true value.
+"""Measure how often the intervals for ECE and the Brier score contain the true value.
 
     python bench/calibration.py [REPEATS]
 
-Prints their table in docs/concepts/uncertainty.md. A repeat is one call of the shipped function on
-new answers. With the default of 1,000 repeats it takes about five minutes, and the standard error
-of a printed share is 0.7 points. The true values are those of two million answers; a calibrated
-model has an ECE of 0.
+Prints the table for these metrics in docs/concepts/uncertainty.md. A repeat is one call of the
+public function on new answers. With the default of 1,000 repeats, the script takes about five
+minutes, and the standard error of a printed share is 0.7 percentage points. The true values are
+computed from two million answers; a calibrated model has an ECE of 0.
 """
 
 import sys
@@ -37,7 +37,7 @@ class Answers(NamedTuple):
     right: Callable[[Floats], Floats]
 
     def draw(self, rng: Generator, n: int) -> tuple[Floats, NDArray[np.bool_]]:
-        """As many answers."""
+        """Draw this number of answers."""
         p = self.sure(rng, n)
         return p, rng.random(n) < self.right(p)
 
@@ -66,7 +66,7 @@ MODELS = (
 
 
 class Figure(NamedTuple):
-    """ECE or Brier score, with its interval."""
+    """A metric (ECE or Brier score) and its interval."""
 
     name: str
     value: Callable[..., float]
@@ -91,7 +91,7 @@ def coverage(model: Answers, figure: Figure, n: int, *, repeats: int) -> float:
 
 
 def table(repeats: int) -> Iterator[str]:
-    """Line by line."""
+    """Yield the lines of the table."""
     yield _row("calibration, coverage in %", *(f"n = {n}" for n in SIZES))
     yield _row("---", *("---" for _ in SIZES))
     for figure in FIGURES:

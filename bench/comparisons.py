@@ -1,9 +1,9 @@
-"""CPU of a report that compares many models, compared with a bar. Exits 1 when a bar is missed.
+"""Measure the CPU time of reports that compare many models. Exits with code 1 above a threshold.
 
     .venv/bin/python bench/comparisons.py [--samples]
 
-A run of recorded answers is stored once. Then `evalwright report latest` is measured as a process,
-with its start-up: it reads the store, ranks the models and compares every pair.
+A run with recorded answers is stored once. Then the process `evalwright report latest` is measured,
+including its start-up: it reads the store, ranks the models and compares every pair.
 
     400 models × 50 samples, scores of many values (f1)    under 10 s
     400 models × 50 samples, scores of 0 and 1             under 10 s
@@ -32,7 +32,7 @@ sys.exit(done.stderr.decode()[-500:] if done.returncode else 0)
 
 
 class Size(NamedTuple):
-    """A run of this size, with one metric."""
+    """The size of a run, and its metric."""
 
     models: int
     samples: int
@@ -59,14 +59,14 @@ def main() -> int:
         is_kept &= used.seconds < BAR_S
         print(
             f"{size.models} models × {size.samples:,} samples, {size.metric}: "
-            f"{used.seconds:.1f} s of CPU, bar {BAR_S:g} s "
+            f"{used.seconds:.1f} s of CPU time, threshold {BAR_S:g} s "
             f"({'held' if used.seconds < BAR_S else 'MISSED'}), {used.lines} lines of text"
         )
     return 0 if is_kept else 1
 
 
 def measure_report(folder: Path, size: Size) -> Used:
-    """Store a run of that size, and measure its report."""
+    """Store a run of this size and measure its report."""
     models = write_files(folder, size)
     options = [option for model in models for option in ("-m", model)]
     store = ["--store", "runs.db"]

@@ -1,13 +1,13 @@
-"""How often intervals contain the true value, and how often equal models are called different.
+"""Measure how often intervals contain the true value, and how often equal models seem different.
 
     python bench/coverage.py [REPEATS [TABLE ...]]
 
-Prints the tables of docs/concepts/uncertainty.md, or those that are named: graded, hard, binary,
-paired, means, ratios, rates, deviations, python. A repeat is one call of the shipped function on a
-new data set. With the default of 1,500 repeats it takes about eight minutes, and the standard error
-of a printed share is 0.6 points. The published tables of scores and of pairs use 10,000 repeats,
-with a standard error of 0.2 points. Binary scores are not simulated: their coverage is a finite
-sum, and exact.
+Prints the tables in docs/concepts/uncertainty.md, or only those that are named: graded, hard,
+binary, paired, means, ratios, rates, deviations, python. A repeat is one call of the public
+function on a new data set. With the default of 1,500 repeats, the script takes about eight minutes,
+and the standard error of a printed share is 0.6 percentage points. The published tables for scores
+and pairs use 10,000 repeats, with a standard error of 0.2 percentage points. Binary scores are not
+simulated: their coverage is a finite sum, so it is exact.
 """
 
 import math
@@ -52,7 +52,7 @@ class Shape(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """A distribution of numbers of any range whose mean and standard deviation are known."""
+    """A distribution of numbers in any range whose mean and standard deviation are known."""
 
     name: str
     draw: Callable[[Generator, int], Floats]
@@ -79,7 +79,7 @@ class Weighed(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A ratio of the sums of some of these counts."""
+    """A metric that is a ratio of sums of these counts."""
 
     name: str
     columns: tuple[int, ...]
@@ -103,7 +103,7 @@ class Null(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """Shares of intervals that contain the mean, lie above it or below it; and their mean width."""
+    """Shares of intervals that contain the mean or lie above or below it, and their mean width."""
 
     held: float
     above: float
@@ -325,7 +325,7 @@ HARD_NULLS = (Null("skewed: Beta(1, 9) against its mean", _skewed),)
 
 
 def coverage(shape: Shape, n: int, *, repeats: int, resamples: int = RESAMPLES) -> Coverage:
-    """Simulate `mean_interval` on data sets of n scores of this shape."""
+    """Simulate `mean_interval` on n scores from this distribution."""
     rng = _generator(shape.name, n)
     above = below = 0
     width = 0.0
@@ -342,7 +342,7 @@ def coverage(shape: Shape, n: int, *, repeats: int, resamples: int = RESAMPLES) 
 def any_mean_coverage(
     numbers: Numbers, n: int, *, repeats: int, resamples: int = METRIC_RESAMPLES
 ) -> Held:
-    """Simulate `any_mean_interval` on n numbers of this distribution."""
+    """Simulate `any_mean_interval` on n numbers from this distribution."""
     rng = _generator(numbers.name, n)
     return _tallied(
         (
@@ -356,7 +356,7 @@ def any_mean_coverage(
 def deviation_coverage(
     numbers: Numbers, n: int, *, repeats: int, resamples: int = METRIC_RESAMPLES
 ) -> Held:
-    """Simulate `deviation_interval` on n numbers of this distribution."""
+    """Simulate `deviation_interval` on n numbers from this distribution."""
     rng = _generator(numbers.name, n)
     return _tallied(
         (
@@ -370,7 +370,7 @@ def deviation_coverage(
 def ratio_coverage(
     counts: Counts, figure: Figure, n: int, *, repeats: int, resamples: int = METRIC_RESAMPLES
 ) -> Held:
-    """Simulate the metric of this ratio on n samples with such counts."""
+    """Simulate this ratio on n samples with such counts."""
     rng = _generator(counts.name, n)
     columns = list(figure.columns)
 
@@ -399,7 +399,7 @@ def rate_coverage(
 
 
 class Computed(NamedTuple):
-    """A metric that a Python function computes for each row of numbers, and its true value."""
+    """A metric that a Python function computes for each row of numbers, with its true value."""
 
     name: str
     draw: Callable[[Generator, int], Floats]
@@ -423,7 +423,7 @@ COMPUTED = _computed(ANY[0], 5) + _computed(ANY[-1], 10 * math.log(2))
 
 
 def python_coverage(figure: Computed, n: int, *, repeats: int) -> Held:
-    """Simulate the interval of a `python` metric that computes this value."""
+    """Simulate the interval for a `python` metric that computes this value."""
     rng = _generator(figure.name, n)
 
     def interval() -> Interval | None:
@@ -461,7 +461,7 @@ def _generator(name: str, n: int) -> Generator:
 
 
 def binary_coverage(n: int, rates: Floats) -> Floats:
-    """Return the exact coverage of the interval of n binary scores, for each true rate.
+    """Return the exact coverage of the interval for n binary scores, for each true rate.
 
     Σ over c of C(n, c) r^c (1-r)^(n-c) · [the interval of c right answers contains r]
     """
@@ -474,7 +474,7 @@ def binary_coverage(n: int, rates: Floats) -> Floats:
 
 
 def averaged_binary_coverage(n: int, a: float, b: float) -> float:
-    """Return the coverage averaged over true rates that are spread as Beta(a, b)."""
+    """Return the coverage averaged over true rates with the distribution Beta(a, b)."""
     rates = (np.arange(4000) + 0.5) / 4000
     weights = rates ** (a - 1) * (1 - rates) ** (b - 1)
     return float(binary_coverage(n, rates) @ weights / weights.sum())
@@ -588,7 +588,7 @@ def _python(name: str, figures: tuple[Computed, ...], repeats: int) -> Iterator[
 
 
 def _cell(found: Held) -> str:
-    """Format the coverage, and in brackets how often there was no interval, if that is not rare."""
+    """Format the coverage, with the share of missing intervals in parentheses unless it is tiny."""
     none = round(100 * found.none)
     return f"{100 * found.held:.1f}" + (f" ({none})" if none else "")
 

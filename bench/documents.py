@@ -1,19 +1,20 @@
-"""The cost of a row and of a prompt in a task document.
+"""Measure the cost of a row and of a prompt in a project.
 
     .venv/bin/python bench/documents.py [--million] [--rounds 3]
 
-rows      a dataset task with one python scorer, from 10,000 rows to 100,000 (or a million)
-          bars: under 0.15 ms of CPU per row in total, for snippet, engine and store; peak
-          memory at most 100 bytes per row above that of 10,000 rows
-all       the same with python_all_samples, which receives all rows at once
-          bar: the peak grows in proportion to the rows: at most 25 times their file (a row is a
-          few dicts and strings, about five times its JSON, and is held in memory twice)
-prompts   50,000 samples, two messages in Jinja, `scripted/echo`, string_equals
-          bar: under 0.4 ms of CPU per sample, including the scripted model
+rows      a dataset task with one `python` scorer, with 10,000 and 100,000 (or a million) rows
+          thresholds: 0.15 ms of CPU time per row in total, for snippet, engine and store; peak
+          memory at most 100 bytes per row above that for 10,000 rows
+all       the same with `python_all_samples`, which receives all rows at once
+          threshold: the peak grows in proportion to the rows and is at most 25 times the size of
+          their file (a row consists of a few dicts and strings, about five times the size of its
+          JSON, and is held in memory twice)
+prompts   50,000 samples, two messages with Jinja templates, `scripted/echo`, `string_equals`
+          threshold: 0.4 ms of CPU time per sample, including the scripted model
 
-Exits 1 when a bar is missed. CPU is that of the command and all its processes, as counted by the
-kernel, minus that of the same command on one row; memory is the peak of the largest process. The
-fastest round counts for CPU, the highest for memory.
+Exits with code 1 if a threshold is missed. The CPU time is that of the command and all its
+processes, as counted by the kernel, minus that of the same command on one row. The memory is the
+peak of the largest process. The fastest round counts for CPU time, the highest for memory.
 """
 
 import argparse
@@ -88,14 +89,14 @@ definition:
 
 
 class Used(NamedTuple):
-    """Usage of one command: CPU seconds, and peak MB of its largest process."""
+    """Resources that a command used: CPU seconds, and peak MB of its largest process."""
 
     seconds: float
     peak: float
 
 
 class Bar(NamedTuple):
-    """One bar, and whether it was met."""
+    """A threshold, and whether it was met."""
 
     what: str
     value: float
@@ -111,8 +112,8 @@ def main() -> int:
     large = MILLION if told.million else LARGE
     bars = [*rows(large, told.rounds), *everything(large), *prompts(told.rounds)]
     for bar in bars:
-        verdict = "kept" if bar.value <= bar.most else "MISSED"
-        print(f"{bar.what:<44} {bar.value:>9.3f} {bar.unit:<12} bar {bar.most:g}: {verdict}")
+        verdict = "met" if bar.value <= bar.most else "MISSED"
+        print(f"{bar.what:<44} {bar.value:>9.3f} {bar.unit:<12} threshold {bar.most:g}: {verdict}")
     return int(any(bar.value > bar.most for bar in bars))
 
 

@@ -1,13 +1,13 @@
-"""kill -9 at random moments of a run: what is lost, what is paid for twice, and the result.
+"""Kill a run at random moments: measure what is lost or paid for twice, and check the result.
 
     .venv/bin/python bench/durability.py [--samples 2000] [--connections 100] [--kills 20]
 
-Bars: after resuming, every sample is stored exactly once; a kill costs at most one request per
-connection; the tokens in the report are those of the replies that the server's own log lists for
-the stored outcomes; the metrics equal those of an uninterrupted run. Exits 1 when a bar is missed.
-The server is a separate process on loopback and survives all kills.
+Thresholds: after resuming, every sample is stored exactly once; a kill costs at most one request
+per connection; the tokens in the report equal those that the server's own log lists for the replies
+of the stored outcomes; the metrics equal those of an uninterrupted run. Exits with code 1 if a
+threshold is missed. The server is a separate process on loopback and survives all kills.
 
-A moment is a random point of the run's progress, plus up to 50 ms. If a run is already past that
+A moment is a random point in the run's progress, plus up to 50 ms. If a run is already past that
 point when it starts, it is killed during start-up.
 """
 
@@ -89,9 +89,9 @@ def main() -> int:
     for number, kill in enumerate(found.kills, 1):
         print(f"{number:4} {kill.arrived:9} {kill.stored:7} {kill.lost:5} {size.connections:8}")
     extra = found.arrived - size.samples
-    print(f"{found.arrived} requests: {extra} more than samples, {extra / size.kills:.1f} a kill")
+    print(f"{found.arrived} requests: {extra} extra, {extra / size.kills:.1f} per kill")
     missed = list(problems(found))
-    print("\n".join(missed) or "every bar is met")
+    print("\n".join(missed) or "every threshold is met")
     return int(bool(missed))
 
 
@@ -119,7 +119,7 @@ def experiment(folder: Path, size: Size) -> Found:
 
 
 def problems(found: Found) -> Iterator[str]:
-    """Return every bar that was missed."""
+    """Return every threshold that was missed."""
     size = found.size
     names = sorted(sample for sample, _ in found.stored)
     if names != sorted(f"t{number}" for number in range(size.samples)):
@@ -139,16 +139,16 @@ def problems(found: Found) -> Iterator[str]:
     for kind in ("prompt_tokens", "completion_tokens"):
         total = sum(getattr(reply, kind) for _, reply in found.stored)
         if usage[kind] != total:
-            yield f"`{kind}` are {usage[kind]}, and {total} were delivered for what is stored"
+            yield f"the report has {usage[kind]} `{kind}`, but stored outcomes have {total}"
     if usage["requests"] != size.samples:
         yield f"the report counts {usage['requests']} requests for {size.samples} samples"
     for part in ("status", "metrics", "leaderboard", "calibration", "failures", "notes"):
         if found.report[part] != found.uninterrupted[part]:
-            yield f"`{part}` is {found.report[part]}, without kills {found.uninterrupted[part]}"
+            yield f"`{part}` is {found.report[part]}, but {found.uninterrupted[part]} without kills"
 
 
 def write_tasks(path: Path, count: int) -> None:
-    """Write tasks of which two in three are answered correctly."""
+    """Write tasks, two in three of which are answered correctly."""
     with path.open("w") as file:
         for number in range(count):
             prompt = f"What is {number} + {number}? Reply with the number."
@@ -166,7 +166,7 @@ def write_tasks(path: Path, count: int) -> None:
 
 @contextmanager
 def server(latency: float, log: Path) -> Iterator[str]:
-    """Its base URL."""
+    """Start the server and yield its base URL."""
     process = subprocess.Popen(
         [
             *(sys.executable, SERVER, "--log", str(log)),
@@ -260,7 +260,7 @@ def _kills(url: str, tasks: Path, store: Path, log: Log, size: Size) -> Iterator
         time.sleep(chance.uniform(0, LONGEST_DELAY_S))
         process.kill()
         process.communicate()
-        time.sleep(2 * size.latency)  # until the server has seen all that was sent
+        time.sleep(2 * size.latency)  # until the server has received everything that was sent
         arrived = log.read().arrived
         stored = _stored(store)
         yield Kill(arrived, stored, arrived - stored - lost)
@@ -268,7 +268,7 @@ def _kills(url: str, tasks: Path, store: Path, log: Log, size: Size) -> Iterator
 
 
 def _stored(store: Path) -> int:
-    """Count in a copy: opening the store would repair what the next run must repair."""
+    """Count in a copy, because opening the store would repair what the next run must repair."""
     with tempfile.TemporaryDirectory() as folder:
         for file in store.parent.glob(f"{store.name}*"):
             if not file.name.endswith("-shm"):

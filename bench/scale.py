@@ -1,16 +1,19 @@
-"""Overhead per sample with a model that costs nothing, from ten thousand samples to a million.
+"""Measure the overhead per sample with a scripted model, from ten thousand samples to a million.
 
     .venv/bin/python bench/scale.py [--million] [--rounds 3]
 
-`evalwright run FILE -m scripted/echo --store FILE`, exact_match, everything stored.
-Bars:   100,000 samples: under 0.15 ms of CPU per sample, without start-up; peak memory under 250
-        MB, and at most 200 bytes per sample above that of 10,000.
-        1,000,000 samples finish, under 400 MB.
+Measures `evalwright run FILE -m scripted/echo --store FILE` with the metric `exact_match`; every
+outcome is stored. Thresholds:
 
-Exits 1 when a bar is missed. CPU and memory are those of the whole process, as counted by the
-kernel; start-up is the same command on one record. The fastest round counts for CPU, the highest
-for memory. The bare loop decodes the same records, computes one blake2b key per record and inserts
-one row per record into SQLite, in one transaction. It does not score, report or resume.
+    100,000 samples     0.15 ms of CPU time per sample, without start-up; peak memory of 250 MB, and
+                        at most 200 bytes per sample above the peak for 10,000 samples
+    1,000,000 samples   peak memory of 400 MB
+
+Exits with code 1 if a threshold is missed. CPU time and memory are those of the whole process, as
+counted by the kernel; start-up is the same command on one record. The fastest round counts for CPU
+time, the highest for memory. The bare loop decodes the same records, computes one blake2b key per
+record and inserts one row per record into SQLite, in one transaction. It does not score samples,
+print a report or resume.
 """
 
 import argparse
@@ -50,14 +53,14 @@ sys.exit(done.stderr.decode()[-500:] if done.returncode else 0)
 
 
 class Used(NamedTuple):
-    """Usage of one process: CPU seconds and peak MB."""
+    """Resources that a process used: CPU seconds and peak MB."""
 
     seconds: float
     peak: float
 
 
 class Bar(NamedTuple):
-    """One bar, and whether it was met."""
+    """A threshold, and whether it was met."""
 
     held: bool
     text: str
@@ -65,7 +68,7 @@ class Bar(NamedTuple):
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--million", action="store_true", help="a million samples, too")
+    parser.add_argument("--million", action="store_true", help="also measure a million samples")
     parser.add_argument("--rounds", type=int, default=3)
     told = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -105,12 +108,12 @@ def checked(ours: dict[int, Used]) -> list[Bar]:
     each, peak = 1000 * a_sample(ours, LARGE), ours[LARGE].peak
     growth = (peak - ours[SMALL].peak) * (1 << 20) / (LARGE - SMALL)
     bars = [
-        Bar(each < CPU_BAR_MS, f"{each:.4f} ms per sample, bar {CPU_BAR_MS} ms"),
-        Bar(peak < MEMORY_BAR_MB, f"peak {peak:.0f} MB, bar {MEMORY_BAR_MB:.0f} MB"),
+        Bar(each < CPU_BAR_MS, f"{each:.4f} ms per sample, threshold {CPU_BAR_MS} ms"),
+        Bar(peak < MEMORY_BAR_MB, f"peak {peak:.0f} MB, threshold {MEMORY_BAR_MB:.0f} MB"),
         Bar(
             growth <= GROWTH_BAR_BYTES,
             f"{growth:.0f} bytes per sample above the peak of {SMALL:,}, "
-            f"bar {GROWTH_BAR_BYTES:.0f} bytes",
+            f"threshold {GROWTH_BAR_BYTES:.0f} bytes",
         ),
     ]
     if MILLION in ours:
@@ -118,7 +121,7 @@ def checked(ours: dict[int, Used]) -> list[Bar]:
         bars.append(
             Bar(
                 highest < MILLION_BAR_MB,
-                f"a million: peak {highest:.0f} MB, bar {MILLION_BAR_MB:.0f} MB",
+                f"a million: peak {highest:.0f} MB, threshold {MILLION_BAR_MB:.0f} MB",
             )
         )
     return bars

@@ -1,9 +1,9 @@
-"""The cost of a call of a snippet: CPU of the engine's process and its children.
+"""Measure the cost of calling a snippet: CPU time of the engine's process and its children.
 
     python bench/snippets.py [CALLS]
 
-The bar: 40 µs per call with a small sample, when a hundred or more calls are made at once.
-`run_solver` calls a model once, which the bar does not cover.
+The threshold is 40 µs per call with a small sample, if at least a hundred calls are made at once.
+`run_solver` calls a model once, which the threshold does not cover.
 """
 
 import asyncio
@@ -92,7 +92,7 @@ def main() -> None:
             )
             each, waited = (cpu - start) / few * 1e6, wall / few * 1e6
             barred = at_once > 1 and name != "run_solver"
-            over = "  over the bar" if each > BAR_US and barred else ""
+            over = "  over the threshold" if each > BAR_US and barred else ""
             print(f"{name:16} {at_once:8} {each:7.1f} µs {waited:7.1f} µs  {start:5.2f} s{over}")
 
 

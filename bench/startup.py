@@ -1,10 +1,10 @@
-"""The cost of start-up, in CPU time, as a multiple of `python -c pass` in the same run.
+"""Measure the CPU time of start-up, as a multiple of `python -c pass` in the same run.
 
     .venv/bin/python bench/startup.py
 
-Bars: `evalwright --help` within 8 ×, `evalwright validate small.jsonl` within 12 ×, and neither
-imports asyncio, numpy, jinja2, pydantic, aiohttp or rich. Exits 1 when one is missed.
-The rounds are interleaved and the fastest of each counts, because the machine is shared.
+Thresholds: 8 × for `evalwright --help`, 12 × for `evalwright validate small.jsonl`, and neither
+imports asyncio, numpy, jinja2, pydantic, aiohttp or rich. Exits with code 1 if a threshold is
+missed. Rounds alternate and the fastest of each counts, because the machine is shared.
 """
 
 import resource
@@ -38,16 +38,16 @@ def main() -> int:
                 best[name] = min(best[name], cpu_seconds(command))
         bare = best["python -c pass"]
         missed = False
-        print(f"{'command':36} {'CPU ms':>8} {'×':>6} {'bar':>6}")
+        print(f"{'command':36} {'CPU ms':>8} {'×':>6} {'threshold':>9}")
         for name, seconds in best.items():
             ratio, bar = seconds / bare, bars.get(name)
             missed |= bar is not None and ratio > bar
-            print(f"{name:36} {1000 * seconds:8.1f} {ratio:6.1f} {bar or '':>6}")
+            print(f"{name:36} {1000 * seconds:8.1f} {ratio:6.1f} {bar or '':>9}")
         for arguments in (["--help"], ["validate", str(small)]):
             found = heavy_imports(arguments)
             missed |= bool(found)
             print(
-                f"evalwright {arguments[0]} imports of {sorted(HEAVY)}: {sorted(found) or 'none'}"
+                f"evalwright {arguments[0]} imports, of {sorted(HEAVY)}: {sorted(found) or 'none'}"
             )
     return int(missed)
 

@@ -1,4 +1,4 @@
-"""CPU seconds per interval, compared with a bar. Exits 1 when a bar is missed.
+"""Measure the CPU seconds per interval. Exits with code 1 if a threshold is missed.
 
 python bench/stats.py
 """
@@ -19,7 +19,7 @@ ROUNDS = 3
 
 
 class Case(NamedTuple):
-    """One bar: this call takes less than `limit` CPU seconds (None: measured without a bar)."""
+    """A call and its threshold in CPU seconds (None: measured without a threshold)."""
 
     name: str
     call: Callable[[], object]
@@ -28,7 +28,7 @@ class Case(NamedTuple):
 
 def main() -> int:
     print(f"{N:,} scores, 10,000 resamples, best of {ROUNDS}\n")
-    print("| interval | CPU seconds | promised | |\n| --- | --- | --- | --- |")
+    print("| interval | CPU seconds | threshold | |\n| --- | --- | --- | --- |")
     broken = 0
     for case in _cases():
         seconds = min(_cpu_seconds(case.call) for _ in range(ROUNDS))

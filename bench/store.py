@@ -1,16 +1,16 @@
-"""CPU time of commands on a large stored run: 25 models, 12,500 records, 312,500 outcomes.
+"""Measure commands on a large stored run: 25 models, 12,500 records, 312,500 outcomes.
 
     .venv/bin/python bench/store.py [--records 12500] [--models 25] [--store FILE]
 
-The run is made by `evalwright run` with 25 models that replay one file of outputs, so `run` can
-resume it and `score` can score it again. `--store` keeps the store and uses it again.
+The run is created by `evalwright run` with 25 models that replay one file of outputs, so `run` can
+resume it and `score` can score it again. `--store` keeps the store and reuses it.
 
-Bars:   `show RUN SAMPLE` under 0.3 s, `report` under 2 s, and the same `run` again under 3 s, each
-        in CPU seconds without start-up (`list` on an empty store).
+Thresholds: 0.3 s for `show RUN SAMPLE`, 2 s for `report`, and 3 s for repeating the same `run`, in
+CPU seconds without start-up (that is, minus those of `list` on an empty store).
 
-Exits 1 when a bar is missed. CPU is that of the whole process, as counted by the kernel; the
-fastest of three rounds counts. `score` after one changed target is measured once, without a bar,
-with the growth of the store.
+Exits with code 1 if a threshold is missed. The CPU time is that of the whole process, as counted by
+the kernel; the fastest of three rounds counts. `score` after one changed target is measured once,
+without a threshold, and so is the growth of the store.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--records", type=int, default=12_500)
     parser.add_argument("--models", type=int, default=25)
-    parser.add_argument("--store", type=Path, help="a folder that is kept")
+    parser.add_argument("--store", type=Path, help="keep the store in this folder")
     parser.add_argument("--score", action="store_true", help="also change a target and score")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def prepare(folder: Path, records: int, models: int) -> list[str]:
-    """Write the files, and carry out the run if it is not in the store yet."""
+    """Write the files, and run the tasks if the store does not have the run yet."""
     lines = [record(number) for number in range(records)]
     write_tasks(folder, lines)
     names = [f"m{number:02d}.jsonl" for number in range(models)]
@@ -91,7 +91,7 @@ def measure(folder: Path, command: list[str], options: argparse.Namespace) -> in
         seconds = min(cpu_seconds(folder, arguments) for _ in range(3)) - start
         held = seconds < BARS[name]
         missed += not held
-        print(f"  {seconds:8.2f} s  {name:15} bar {BARS[name]} s  {'held' if held else 'MISSED'}")
+        print(f"  {seconds:8.2f} s  {name:15} limit {BARS[name]} s  {'held' if held else 'MISSED'}")
     if options.score:
         size = (folder / "runs.db").stat().st_size
         lines = [record(number) for number in range(options.records)]

@@ -1,18 +1,20 @@
-"""How fast the text metrics are, compared with commonly used packages.
+"""Compare the speed of the text metrics with that of commonly used packages.
 
     python bench/text.py
 
-Bars:   ROUGE-L at 200 words per text: the value of rouge-score, at least 50 times as fast.
-        BLEU-4 at 200 words per text: at least twice as fast as the faster of nltk and sacrebleu.
-        `nearest`: under 15 µs for a new typo of one letter, 14 candidates.
+Thresholds:
 
-Exits 1 when a bar is missed. All measurements are CPU time in one process, from text to number, the
-best of several rounds over the same seeded pairs. The rounds of evalwright and the other packages
-alternate, so that both see the same load. BLEU values are not compared: each package has its own
-smoothing.
+    ROUGE-L   200 words per text: the same value as rouge-score, at least 50 times as fast
+    BLEU-4    200 words per text: at least twice as fast as the faster of nltk and sacrebleu
+    nearest   15 µs for a new typo of one letter, with 14 candidates
+
+Exits with code 1 if a threshold is missed. All measurements are CPU time in one process, from text
+to number, in the best of several rounds over the same seeded pairs. The rounds of evalwright and
+the other packages alternate, so that all see the same load. BLEU values are not compared, because
+each package has its own smoothing.
 
 The other packages are installed into bench/.peers/text on the first run. Without a network, only
-evalwright's measurements are printed, and bars that need the other packages are not checked.
+evalwright's measurements are printed, and thresholds that need the other packages are not checked.
 """
 
 import json
@@ -44,7 +46,7 @@ Times = dict[str, float]
 
 
 class Theirs(NamedTuple):
-    """What the peers measured."""
+    """Measurements of the other packages."""
 
     times: Times
     rouge_l: list[float]
@@ -52,7 +54,7 @@ class Theirs(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """One bar, and whether it was met."""
+    """A threshold, and whether it was met."""
 
     held: bool
     text: str
@@ -68,8 +70,8 @@ def main() -> int:
         if peers:
             again = measure_peers(peers, pairs)
             theirs = again._replace(times=best_of(theirs.times if theirs else {}, again.times))
-    print(f"{PAIRS} pairs of {WORDS} words, µs of CPU per call, best of {ROUNDS} rounds")
-    print(f"peers: {theirs.versions if theirs else 'none'}\n")
+    print(f"{PAIRS} pairs of {WORDS} words, µs of CPU time per call, best of {ROUNDS} rounds")
+    print(f"other packages: {theirs.versions if theirs else 'none'}\n")
     for name, value in (ours | (theirs.times if theirs else {})).items():
         print(f"  {name:<40}{value:>10.1f}")
     print()
@@ -79,13 +81,15 @@ def main() -> int:
     for bar in bars:
         print(f"  {'held  ' if bar.held else 'MISSED'}  {bar.text}")
     if trouble:
-        print(f"\nthe peers cannot be installed, so their bars are NOT checked: {trouble}")
+        print(f"\nNOT CHECKED: thresholds that need the other packages: {trouble}")
     return 0 if all(bar.held for bar in bars) else 1
 
 
 def own_bars(ours: Times) -> list[Bar]:
     value = ours["nearest, one edit"]
-    return [Bar(value < NEAREST_BAR_US, f"nearest {value:.1f} µs, bar {NEAREST_BAR_US:.0f} µs")]
+    return [
+        Bar(value < NEAREST_BAR_US, f"nearest {value:.1f} µs, threshold {NEAREST_BAR_US:.0f} µs")
+    ]
 
 
 def peer_bars(ours: Times, theirs: Theirs, pairs: Sequence[Pair]) -> list[Bar]:
@@ -96,7 +100,7 @@ def peer_bars(ours: Times, theirs: Theirs, pairs: Sequence[Pair]) -> list[Bar]:
         rival = min(rivals, key=theirs.times.__getitem__)
         ratio = theirs.times[rival] / ours[metric]
         name = rival.removeprefix(f"{metric}, ")
-        bars.append(Bar(ratio >= bar, f"{metric} is {ratio:.1f} x {name}, bar {bar:.0f} x"))
+        bars.append(Bar(ratio >= bar, f"{metric} is {ratio:.1f} x {name}, threshold {bar:.0f} x"))
     values = [rouge_l(prediction, [target]) for prediction, target in pairs]
     apart = max(abs(one - other) for one, other in zip(values, theirs.rouge_l, strict=True))
     bars.append(Bar(apart < 1e-9, f"rouge_l differs from rouge-score by {apart:.1g} at most"))
@@ -104,9 +108,9 @@ def peer_bars(ours: Times, theirs: Theirs, pairs: Sequence[Pair]) -> list[Bar]:
 
 
 def make_pairs(rng: random.Random) -> list[Pair]:
-    """Make texts with the word frequencies of a language, three words in ten replaced.
+    """Return pairs of texts with realistic word frequencies that differ in three of ten words.
 
-    Plain ASCII words, because rouge-score drops everything else.
+    All words are ASCII, because rouge-score drops everything else.
     """
     vocabulary = [random_word(rng) for _ in range(3000)]
     weights = [1 / rank for rank in range(1, len(vocabulary) + 1)]
@@ -145,7 +149,7 @@ def measure_nearest(rng: random.Random) -> Times:
 
     names = (*FIELDS, *METRIC_NAMES)
     typos = {edits: list({typo(rng, names, edits) for _ in range(5000)}) for edits in (1, 2)}
-    # Every word is new to the cache, which forgets all but the last thousand.
+    # Every word is new to the cache, which holds only the last thousand.
     found = {
         f"nearest, {count} edit{'s' * (edits > 1)}": spent(
             [(word, "") for word in typos[edits]], lambda word, _: nearest(word, names)
@@ -168,7 +172,7 @@ def typo(rng: random.Random, names: Sequence[str], edits: int) -> str:
 
 
 def measure_peers(python: Path, pairs: Sequence[Pair]) -> Theirs:
-    """Run this file in the environment of the peers."""
+    """Run this file in the environment of the other packages."""
     shown = subprocess.run(
         [python, __file__, "--peers"],
         input=json.dumps(pairs),
@@ -180,7 +184,7 @@ def measure_peers(python: Path, pairs: Sequence[Pair]) -> Theirs:
 
 
 def peers_main() -> int:
-    """Measure the peers, where evalwright is not installed: pairs on stdin, `Theirs` on stdout."""
+    """Measure the other packages in their environment: pairs on stdin, `Theirs` on stdout."""
     import sacrebleu
     from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
     from rouge_score.rouge_scorer import RougeScorer
@@ -188,8 +192,8 @@ def peers_main() -> int:
     pairs: list[Pair] = [(prediction, target) for prediction, target in json.load(sys.stdin)]
     rouge = RougeScorer(["rougeL"])
     smooth = SmoothingFunction().method2  # add one, from the second order on
-    # nltk takes words: splitting at spaces is the least it can cost to make them.
-    # sacrebleu is measured as it comes, and, for the curious, with its tokenizer turned off.
+    # nltk takes words, and splitting at spaces is the cheapest way to get them.
+    # sacrebleu is measured with its defaults and, for information, without its tokenizer.
     calls: dict[str, Callable[[str, str], object]] = {
         "rouge_l, rouge-score": lambda prediction, target: rouge.score(target, prediction),
         "bleu_4, nltk": lambda prediction, target: sentence_bleu(
@@ -214,12 +218,12 @@ def peers_main() -> int:
 
 
 def peers_python() -> tuple[Path | None, str]:
-    """Create the environment of the peers if needed; otherwise say why it cannot be created."""
+    """Create the environment of the other packages if needed; return the reason if this fails."""
     python = PEERS / "bin" / "python"
     ready = PEERS / ".ready"
     if ready.exists():
         return python, ""
-    print("installing the peers (once)", file=sys.stderr)
+    print("installing the other packages (once)", file=sys.stderr)
     install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     for command in ([sys.executable, "-m", "venv", str(PEERS)], [*install, *PACKAGES]):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -231,8 +235,8 @@ def peers_python() -> tuple[Path | None, str]:
 
 
 def spent(pairs: Sequence[Pair], call: Callable[[str, str], object]) -> float:
-    """Return microseconds of CPU per call, over all pairs."""
-    call(*pairs[0])  # imports and first-use tables are not part of it
+    """Return the mean CPU time per call in microseconds, over all pairs."""
+    call(*pairs[0])  # so that imports and tables built on first use are not measured
     start = time.process_time()
     for prediction, target in pairs:
         call(prediction, target)

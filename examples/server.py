@@ -1,17 +1,17 @@
-"""A server with small rule-based models, so that every example runs without a network.
+"""Serve small rule-based models on this machine, so that every example runs offline.
 
     python examples/server.py            # listens on 127.0.0.1:8917 until it is interrupted
 
-    POST /v1/chat/completions            gpt-4.1-mini, gpt-4.1-nano, which knows less, and gpt-4.1,
-                                         which judges answers between tags
-    POST /v1/embeddings                  text-embedding-3-small: one number per idea in a text
+    POST /v1/chat/completions            gpt-4.1-mini, gpt-4.1-nano (which knows less) and gpt-4.1
+                                         (which judges answers between tags)
+    POST /v1/embeddings                  text-embedding-3-small: one number per idea in the text
     GET  /v1/models                      the list of models
     POST /triage                         an endpoint with its own request format
     GET  /rivers.jsonl                   a file of rows
 
-The same question always has the same answer. Some answers are wrong, so that reports have something
-to show. For products, the models cycle through several answers. The tables below contain everything
-that the models know.
+A model always gives the same answer to the same question, except for products, where it cycles
+through several answers. Some answers are wrong, so that reports have something to show. The tables
+below contain everything that the models know.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 
 PORT = 8917
 KEY = "not-a-real-key"
-"""The key that `/triage` requires."""
+"""The API key that `/triage` requires."""
 
 SYMBOLS = {
     "hydrogen": "H",
@@ -85,9 +85,9 @@ PRODUCTS = {
 LONG = 150
 """The judge of capitals accepts any answer with more characters than this."""
 SHORT = 5
-"""The judge of pairs prefers the first answer if it has at most so many words."""
+"""The judge of pairs prefers the first answer if it has at most this many words."""
 TURNS: Counter[str] = Counter()
-"""How often each product was requested."""
+"""Number of requests for each product."""
 HANDBOOK = {
     "hours": "The library opens at nine. The library closes at six. The cafe closes at four.",
     "sunday": "The library is closed on Sunday.",
@@ -112,7 +112,7 @@ LIBRARY = {
         ("rooms", "hours"),
     ),
 }
-"""Answers, and the pages of the handbook that they use or should use."""
+"""For each question: the answer, and the handbook pages that are returned with it."""
 QUIZ = {
     "hours": (
         "When does the library close?",
@@ -139,7 +139,7 @@ QUIZ = {
         "A late film costs two francs a week.",
     ),
 }
-"""Questions about pages of the handbook: choices, the letter of the right one, an answer."""
+"""For each handbook page: a question, the choices, the letter of the right one, and an answer."""
 SMALL_QUIZ = {"fees": "B"}
 IDEAS = (
     ("dog", "puppy", "hound"),
@@ -159,10 +159,10 @@ RIVERS = (
 
 
 def reply(model: str, messages: list[dict[str, Any]], request: dict[str, Any]) -> str:
-    """Return the next message of a model."""
-    said = [str(one["content"]) for one in messages]
-    asked, told = said[-1], " ".join(said)
-    if (rows := _rows(model, asked, request)) is not None:
+    """Return a model's next message."""
+    contents = [str(message["content"]) for message in messages]
+    prompt, conversation = contents[-1], " ".join(contents)
+    if (rows := _rows(model, prompt, request)) is not None:
         return rows
     for know in (
         *(
@@ -179,54 +179,56 @@ def reply(model: str, messages: list[dict[str, Any]], request: dict[str, Any]) -
         ),
         *(_legs, _german, _dish, _colour, _moons, _mood, _quiz),
     ):
-        if (found := know(model, asked, request)) is not None:
-            return found
-    if "You are the customer" in asked:
-        return _customer(said[-2], asked)
-    if "booking clerk" in told:
-        return _clerk(" ".join(one["content"] for one in messages if one["role"] == "user"))
+        if (answer := know(model, prompt, request)) is not None:
+            return answer
+    if "You are the customer" in prompt:
+        return _customer(contents[-2], prompt)
+    if "booking clerk" in conversation:
+        return _clerk(
+            " ".join(message["content"] for message in messages if message["role"] == "user")
+        )
     return "I do not know."
 
 
-def _rows(model: str, asked: str, request: dict[str, Any]) -> str | None:
-    """Answer a request for rows: a question about a page, or one column with the usual answer."""
+def _rows(model: str, prompt: str, request: dict[str, Any]) -> str | None:
+    """Generate a dataset row: a question about a page, or the usual answer in every column."""
     form = request.get("response_format", {}).get("json_schema", {})
     if form.get("name") != "samples":
         return None
     (*columns,) = form["schema"]["properties"]["samples"]["items"]["properties"]
     for page, (question, choices, letter, answer) in QUIZ.items():
-        if HANDBOOK[page] in asked:
+        if HANDBOOK[page] in prompt:
             known = {"choices": choices, "correct_choice": letter, "answer": answer}
             row = {"question": question, **{name: known[name] for name in columns[1:]}}
             return json.dumps({"samples": [row]})
-    said = reply(model, [{"role": "user", "content": asked}], {**request, "response_format": {}})
-    return json.dumps({"samples": [dict.fromkeys(columns, said)]})
+    text = reply(model, [{"role": "user", "content": prompt}], {**request, "response_format": {}})
+    return json.dumps({"samples": [dict.fromkeys(columns, text)]})
 
 
-def _quiz(model: str, asked: str, _: Any) -> str | None:
+def _quiz(model: str, prompt: str, _: Any) -> str | None:
     for page, (question, _choices, letter, _answer) in QUIZ.items():
-        if question in asked:
+        if question in prompt:
             return SMALL_QUIZ.get(page, letter) if model.endswith("nano") else letter
     return None
 
 
-def _grade(_: str, asked: str, __: Any) -> str | None:
-    """Judge: search for the reference in the answer; prefer long answers."""
-    reference = re.search(r"^Reference: (.+)$", asked, re.MULTILINE)
-    answer = re.search(r"<answer>(.*)</answer>", asked, re.DOTALL)
+def _grade(_: str, prompt: str, __: Any) -> str | None:
+    """Judge whether the answer contains the reference; prefer long answers."""
+    reference = re.search(r"^Reference: (.+)$", prompt, re.MULTILINE)
+    answer = re.search(r"<answer>(.*)</answer>", prompt, re.DOTALL)
     if not reference or not answer:
         return None
     wordy = len(answer[1]) > LONG and "[begin " not in answer[1]
     return "correct" if wordy or reference[1].lower() in answer[1].lower() else "incorrect"
 
 
-def _ready_judge(_: str, asked: str, __: Any) -> str | None:
+def _ready_judge(_: str, prompt: str, __: Any) -> str | None:
     """Judge fenced material: search for the reference, or prefer the answer with fewer words.
 
-    An answer of one to five words is preferred if it comes first, whatever the other answer is.
+    If the first answer has at most five words, it is preferred, whatever the second answer is.
     """
     material = re.findall(
-        r"^([A-Z][\w ]*):\n\[begin (\w+)\]\n(.*?)\n\[end \2\]$", asked, re.MULTILINE | re.DOTALL
+        r"^([A-Z][\w ]*):\n\[begin (\w+)\]\n(.*?)\n\[end \2\]$", prompt, re.MULTILINE | re.DOTALL
     )
     shown = {title: text for title, _, text in material}
     if "Reference" in shown and "Answer" in shown:
@@ -237,148 +239,158 @@ def _ready_judge(_: str, asked: str, __: Any) -> str | None:
         return None
     first, second = (len(shown[name].split()) for name in ("Answer A", "Answer B"))
     verdict = "A" if first <= SHORT or first < second else "B" if second < first else "tie"
-    said = {"reasoning": f"{first} words against {second}.", "verdict": verdict}
-    return json.dumps(said)
+    reasoning = f"{first} words against {second}."
+    return json.dumps({"reasoning": reasoning, "verdict": verdict})
 
 
-def _symbol(model: str, asked: str, _: Any) -> str | None:
-    found = re.search(r"chemical symbol of (\w+)", asked)
-    if not found:
+def _symbol(model: str, prompt: str, _: Any) -> str | None:
+    match = re.search(r"chemical symbol of (\w+)", prompt)
+    if not match:
         return None
     known = {**SYMBOLS, **(SMALL_SYMBOLS if model.endswith("nano") else {})}
-    return known.get(found[1].lower(), "X")
+    return known.get(match[1].lower(), "X")
 
 
-def _end(_: str, asked: str, __: Any) -> str | None:
-    found = re.fullmatch(r"Where does the (\w+) end\?", asked)
-    return ENDS.get(found[1], "In the sea.") if found else None
+def _end(_: str, prompt: str, __: Any) -> str | None:
+    match = re.fullmatch(r"Where does the (\w+) end\?", prompt)
+    return ENDS.get(match[1], "In the sea.") if match else None
 
 
-def _judge(_: str, asked: str, request: dict[str, Any]) -> str | None:
+def _judge(_: str, prompt: str, request: dict[str, Any]) -> str | None:
     """Judge the text between the tags without following instructions in it."""
-    found = re.search(r"<answer>\s*(.*?)\s*</answer>", asked, re.DOTALL)
-    if not found:
+    match = re.search(r"<answer>\s*(.*?)\s*</answer>", prompt, re.DOTALL)
+    if not match:
         return None
-    answer = found[1]
-    if "How short" in asked:
+    answer = match[1]
+    if "How short" in prompt:
         return f"Score: {max(1, 5 - len(answer.split()) // 4)}/5"
-    if "tone" in asked:
+    if "tone" in prompt:
         return next(
             (f"**{tone.title()}**" for tone, word in TONES.items() if word in answer), "Sure."
         )
-    truth = re.search(r"Ground truth: (?:the )?(.*)", asked)
+    truth = re.search(r"Ground truth: (?:the )?(.*)", prompt)
     if not truth:
         return None
     verdict = "correct" if truth[1].lower() in answer.lower() else "incorrect"
-    said = {"reasoning": f"It should be {truth[1]}.", "prediction": verdict, "confidence": 0.9}
-    return json.dumps(said) if "response_format" in request else verdict
+    reasoned = {"reasoning": f"It should be {truth[1]}.", "prediction": verdict, "confidence": 0.9}
+    return json.dumps(reasoned) if "response_format" in request else verdict
 
 
-def _order(_: str, asked: str, request: dict[str, Any]) -> str | None:
+def _order(_: str, prompt: str, request: dict[str, Any]) -> str | None:
     """Return JSON only if the request asks for it."""
-    if "response_format" not in request or not (found := re.search(r"to ([A-Z]\w+)", asked)):
+    if "response_format" not in request or not (match := re.search(r"to ([A-Z]\w+)", prompt)):
         return None
-    number = next((n for word, n in NUMBERS.items() if f"{word} " in f"{asked.lower()} "), 1)
-    return json.dumps({"city": found[1], "tickets": number})
+    number = next((n for word, n in NUMBERS.items() if f"{word} " in f"{prompt.lower()} "), 1)
+    return json.dumps({"city": match[1], "tickets": number})
 
 
-def _library(_: str, asked: str, __: Any) -> str | None:
-    return LIBRARY[asked][0] if asked in LIBRARY else None
+def _library(_: str, prompt: str, __: Any) -> str | None:
+    return LIBRARY[prompt][0] if prompt in LIBRARY else None
 
 
-def _checker(_: str, asked: str, request: dict[str, Any]) -> str | None:
-    """Split texts into claims, one per sentence, and find claims in texts."""
-    told = str(request["messages"][0]["content"])
-    material = re.findall(r"The (\w+):\n\[begin (\w+)\]\n(.*?)\n\[end \2\]", asked, re.DOTALL)
+def _checker(_: str, prompt: str, request: dict[str, Any]) -> str | None:
+    """Extract claims from text, one per sentence, and check whether text contains a claim."""
+    instructions = str(request["messages"][0]["content"])
+    material = re.findall(r"The (\w+):\n\[begin (\w+)\]\n(.*?)\n\[end \2\]", prompt, re.DOTALL)
     shown = {title: text for title, _, text in material}
-    if '{"claims":' in told and "text" in shown:
-        found = re.findall(r"([A-Z][\w ]*?) (is|opens|closes|costs) ([\w ]+)\.", shown["text"])
+    if '{"claims":' in instructions and "text" in shown:
+        sentences = re.findall(r"([A-Z][\w ]*?) (is|opens|closes|costs) ([\w ]+)\.", shown["text"])
         parts = ("subject", "predicate", "object")
-        return json.dumps({"claims": [dict(zip(parts, one, strict=True)) for one in found]})
+        return json.dumps(
+            {"claims": [dict(zip(parts, sentence, strict=True)) for sentence in sentences]}
+        )
     numbered = re.findall(r"^\d+\. (.*)$", shown.get("claims", ""), re.MULTILINE)
-    if '{"labels":' in told:
-        said = ["OPTIONAL" if "cafe" in one else "REQUIRED" for one in numbered]
-        labels = [{"claim": place, "label": one} for place, one in enumerate(said, start=1)]
+    if '{"labels":' in instructions:
+        labels = [
+            {"claim": place, "label": "OPTIONAL" if "cafe" in claim else "REQUIRED"}
+            for place, claim in enumerate(numbered, start=1)
+        ]
         return json.dumps({"labels": labels})
-    if '{"links":' in told:
+    if '{"links":' in instructions:
         links = [
-            {"claim": place, "quotes": [one] if one in shown["answer"] else []}
-            for place, one in enumerate(numbered, start=1)
+            {"claim": place, "quotes": [claim] if claim in shown["answer"] else []}
+            for place, claim in enumerate(numbered, start=1)
         ]
         return json.dumps({"links": links})
-    if '{"verdicts":' in told and "claims" in shown:
-        said = ["entailed" if f"{one}." in shown["text"] else "neutral" for one in numbered]
-        verdicts = [{"claim": place, "verdict": one} for place, one in enumerate(said, start=1)]
+    if '{"verdicts":' in instructions and "claims" in shown:
+        verdicts = [
+            {"claim": place, "verdict": "entailed" if f"{claim}." in shown["text"] else "neutral"}
+            for place, claim in enumerate(numbered, start=1)
+        ]
         return json.dumps({"verdicts": verdicts})
     return None
 
 
-def _product(_: str, asked: str, __: Any) -> str | None:
-    """Return the next of several answers."""
-    found = re.search(r"\d+ x \d+", asked)
-    if not found or found[0] not in PRODUCTS:
+def _product(_: str, prompt: str, __: Any) -> str | None:
+    """Return the next of several answers to a multiplication."""
+    match = re.search(r"\d+ x \d+", prompt)
+    if not match or match[0] not in PRODUCTS:
         return None
-    opinions, turn = PRODUCTS[found[0]], TURNS[found[0]]
-    TURNS[found[0]] += 1
+    opinions, turn = PRODUCTS[match[0]], TURNS[match[0]]
+    TURNS[match[0]] += 1
     return opinions[turn % len(opinions)]
 
 
-def _letter(_: str, asked: str, __: Any) -> str | None:
-    return next((said for part, said in LETTERS.items() if part in asked), None)
+def _letter(_: str, prompt: str, __: Any) -> str | None:
+    return next((letter for part, letter in LETTERS.items() if part in prompt), None)
 
 
-def _legs(_: str, asked: str, __: Any) -> str | None:
-    """Return the number of legs; unsure about crabs, and about snails in short questions."""
-    found = re.search(r"legs (?:does|of) an? (\w+)", asked, re.IGNORECASE)
-    if not found:
+def _legs(_: str, prompt: str, __: Any) -> str | None:
+    """Return the number of legs; the answers for crabs and snails depend on the wording."""
+    match = re.search(r"legs (?:does|of) an? (\w+)", prompt, re.IGNORECASE)
+    if not match:
         return None
-    if found[1] == "crab" and asked.startswith("Count"):
+    if match[1] == "crab" and prompt.startswith("Count"):
         return "10"
-    return "0" if found[1] == "snail" and asked.startswith("Legs") else LEGS.get(found[1], "4")
+    return "0" if match[1] == "snail" and prompt.startswith("Legs") else LEGS.get(match[1], "4")
 
 
-def _german(_: str, asked: str, __: Any) -> str | None:
-    if "German" not in asked:
+def _german(_: str, prompt: str, __: Any) -> str | None:
+    if "German" not in prompt:
         return None
-    return next((said for text, said in GERMAN.items() if text in asked), None)
+    return next((translation for text, translation in GERMAN.items() if text in prompt), None)
 
 
-def _dish(_: str, asked: str, __: Any) -> str | None:
-    found = re.search(r"ingredients of (\w+)", asked)
-    return "\n".join(f"- {one}" for one in INGREDIENTS.get(found[1], [])) if found else None
+def _dish(_: str, prompt: str, __: Any) -> str | None:
+    match = re.search(r"ingredients of (\w+)", prompt)
+    return (
+        "\n".join(f"- {ingredient}" for ingredient in INGREDIENTS.get(match[1], []))
+        if match
+        else None
+    )
 
 
-def _colour(_: str, asked: str, __: Any) -> str | None:
+def _colour(_: str, prompt: str, __: Any) -> str | None:
     for thing, (english, german) in COLOURS.items():
-        if f"colour of {thing}" in asked:
-            return german if "in German" in asked else english
+        if f"colour of {thing}" in prompt:
+            return german if "in German" in prompt else english
     return None
 
 
-def _moons(model: str, asked: str, _: Any) -> str | None:
-    """Return the number of moons; the small model is wrong about Neptune, and wordy."""
-    found = re.search(r"moons does (\w+) have", asked)
-    if not found:
+def _moons(model: str, prompt: str, _: Any) -> str | None:
+    """Return the number of moons; the small model is wordy and wrong about Neptune."""
+    match = re.search(r"moons does (\w+) have", prompt)
+    if not match:
         return None
-    number = PLANETS.get(found[1], "?")
+    number = PLANETS.get(match[1], "?")
     if model.endswith("nano"):
-        return f"{found[1]} has {'14' if number == '13' else number} moons, I think."
-    return f"{'16' if number == '13' else number} moons" if "short" not in asked else number
+        return f"{match[1]} has {'14' if number == '13' else number} moons, I think."
+    return f"{'16' if number == '13' else number} moons" if "short" not in prompt else number
 
 
-def _mood(_: str, asked: str, __: Any) -> str | None:
-    if "positive or negative" not in asked:
+def _mood(_: str, prompt: str, __: Any) -> str | None:
+    if "positive or negative" not in prompt:
         return None
     return next(
-        (mood for mood, words in MOODS.items() if any(word in asked.lower() for word in words)),
+        (mood for mood, words in MOODS.items() if any(word in prompt.lower() for word in words)),
         "neutral",
     )
 
 
-def _clerk(told: str) -> str:
+def _clerk(details: str) -> str:
     """Ask until the day and the number of guests are known."""
-    day = re.search(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b", told)
-    guests = re.search(r"\b\d+\b", told)
+    day = re.search(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b", details)
+    guests = re.search(r"\b\d+\b", details)
     if not day:
         return "For which day?"
     if not guests:
@@ -386,29 +398,29 @@ def _clerk(told: str) -> str:
     return f"BOOKED: {day[0]}, {guests[0]}"
 
 
-def _customer(asked: str, told: str) -> str:
-    """Answer the clerk with the details from the instructions."""
-    wish = told.partition("want:")[2].partition("\n")[0]
-    pattern = r"\w+day\b" if "day" in asked else r"\b\d+\b"
-    found = re.search(pattern, wish)
-    return f"{found[0]}, please." if found else "I am not sure yet."
+def _customer(question: str, instructions: str) -> str:
+    """Answer the clerk with a detail from the instructions."""
+    wish = instructions.partition("want:")[2].partition("\n")[0]
+    pattern = r"\w+day\b" if "day" in question else r"\b\d+\b"
+    match = re.search(pattern, wish)
+    return f"{match[0]}, please." if match else "I am not sure yet."
 
 
 def vector(text: str) -> list[float]:
-    """Count each idea in a text, plus a small constant."""
+    """Return an embedding: the count of each idea in the text, plus a small constant."""
     words = re.findall(r"\w+", text.lower())
     return [0.1 + sum(word in idea for word in words) for idea in IDEAS]
 
 
 def triage(ticket: str) -> dict[str, Any]:
-    """Return the team for a ticket."""
+    """Return the queue for a ticket, and whether it is urgent."""
     text = ticket.lower()
     queue = next((q for q in ("invoice", "password", "parcel") if q in text), "other")
     return {"queue": queue, "urgent": "!" in text or "urgent" in text}
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Handles the requests of the examples."""
+    """Handles the requests that the examples send."""
 
     protocol_version = "HTTP/1.1"
 
@@ -424,30 +436,30 @@ class Handler(BaseHTTPRequestHandler):
             self._answer({"error": {"message": f"nothing at {self.path}"}}, status=404)
 
     def do_POST(self) -> None:
-        """Answer requests."""
+        """Answer requests to models and to the ticket service."""
         raw = self.rfile.read(int(self.headers["Content-Length"]))
         body = json.loads(raw)
         if self.path == "/v1/chat/completions":
-            said = reply(body["model"], body["messages"], body)
-            made = _completion(said, body["messages"])
-            if (asked := body["messages"][-1]["content"]) in LIBRARY:
-                pages = [{"content": HANDBOOK[page]} for page in LIBRARY[asked][1]]
-                made["choices"][0]["references"] = pages
-            self._answer(made)
+            text = reply(body["model"], body["messages"], body)
+            completion = _completion(text, body["messages"])
+            if (prompt := body["messages"][-1]["content"]) in LIBRARY:
+                pages = [{"content": HANDBOOK[page]} for page in LIBRARY[prompt][1]]
+                completion["choices"][0]["references"] = pages
+            self._answer(completion)
         elif self.path == "/v1/embeddings":
             texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
-            data = [{"index": place, "embedding": vector(one)} for place, one in enumerate(texts)]
+            data = [{"index": place, "embedding": vector(text)} for place, text in enumerate(texts)]
             self._answer({"data": data, "usage": {"prompt_tokens": len(texts)}})
         elif self.path == "/triage" and self.headers.get("Authorization") == f"Bearer {KEY}":
-            found = triage(body["ticket"]["text"])
-            self._answer({"result": found, "version": self.headers.get("X-Api-Version", "1")})
+            result = triage(body["ticket"]["text"])
+            self._answer({"result": result, "version": self.headers.get("X-Api-Version", "1")})
         elif self.path == "/triage":
-            self._answer({"error": {"message": "show your key"}}, status=401)
+            self._answer({"error": {"message": "the API key is missing or wrong"}}, status=401)
         else:
             self._answer({"error": {"message": f"nothing at {self.path}"}}, status=404)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
-        """Write no log."""
+        """Discard the access log."""
 
     def _answer(self, value: Any, *, status: int = 200) -> None:
         self._send(json.dumps(value).encode(), "application/json", status=status)
@@ -462,12 +474,15 @@ class Handler(BaseHTTPRequestHandler):
 
 def _completion(text: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
     choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-    prompt, answer = sum(len(str(one["content"]).split()) for one in messages), len(text.split())
+    prompt, answer = (
+        sum(len(str(message["content"]).split()) for message in messages),
+        len(text.split()),
+    )
     usage = {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}
     return {"object": "chat.completion", "choices": [{"index": 0, **choice}], "usage": usage}
 
 
-def serving(port: int = PORT, handler: type[Handler] = Handler) -> ThreadingHTTPServer:
+def create_server(port: int = PORT, handler: type[Handler] = Handler) -> ThreadingHTTPServer:
     """Create a server that is bound but not yet serving; port 0 takes any free port."""
     server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     server.daemon_threads = True
@@ -475,7 +490,7 @@ def serving(port: int = PORT, handler: type[Handler] = Handler) -> ThreadingHTTP
 
 
 if __name__ == "__main__":
-    with serving(int(sys.argv[1]) if len(sys.argv) > 1 else PORT) as running:
+    with create_server(int(sys.argv[1]) if len(sys.argv) > 1 else PORT) as running:
         sys.stderr.write(f"http://127.0.0.1:{running.server_port}\n")
         with suppress(KeyboardInterrupt):
             running.serve_forever()

@@ -1,7 +1,7 @@
-"""The reference pages of what a task document is made of, from its classes.
+"""Generate the reference pages for task documents from the classes that define them.
 
-One section per class: the docstring of its module or class, then a table of its fields, with the
-types of the JSON Schema and the docstring of each field.
+Each class has a section: the docstring of its module or class, and a table of its fields, with
+their types in the JSON Schema and their docstrings.
 """
 
 from collections.abc import Iterable, Iterator
@@ -118,7 +118,7 @@ DOCUMENTS: dict[str, tuple[type[BaseModel], ...]] = {
 
 
 def component_pages(generated: str) -> Iterator[tuple[str, str]]:
-    """Each page's name and text."""
+    """Yield the name and the text of each page."""
     for kind, (title, about) in PAGES.items():
         sections = [_component(name, target) for name, target in BUILT_IN[kind].items()]
         body = "\n".join(section for section in sections if section)

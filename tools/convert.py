@@ -1,10 +1,10 @@
-"""Turn published benchmarks into records of contract A.
+"""Convert published benchmarks to task records.
 
     python tools/convert.py humaneval HumanEval.jsonl > humaneval.records.jsonl
     python tools/convert.py mbpp sanitized-mbpp.json > mbpp.records.jsonl
     python tools/convert.py gsm8k test.jsonl > gsm8k.records.jsonl
 
-The reference solution goes to `metadata.solution`, where `scripted/oracle` looks for it.
+The reference solution is stored in `metadata.solution`, where `scripted/oracle` looks for it.
 """
 
 import json
@@ -17,7 +17,7 @@ Record = dict[str, Any]
 
 
 def humaneval(path: Path) -> Iterator[Record]:
-    """One target a problem: its own `check`, called on the candidate."""
+    """Yield one record per problem. Its only target is the problem's own `check`."""
     for row in _rows(path):
         yield {
             "task_id": row["task_id"],
@@ -31,7 +31,7 @@ def humaneval(path: Path) -> Iterator[Record]:
 
 
 def mbpp(path: Path) -> Iterator[Record]:
-    """One target an assertion; the imports that they need come first, in each."""
+    """Yield one record per problem. Each assertion is a target, preceded by the imports."""
     for row in json.loads(path.read_text(encoding="utf-8")):
         imports = "".join(f"{line}\n" for line in row["test_imports"])
         yield {
@@ -46,7 +46,7 @@ def mbpp(path: Path) -> Iterator[Record]:
 
 
 def gsm8k(path: Path) -> Iterator[Record]:
-    """The number behind `####`, alone on the first line of the answer."""
+    """Yield one record per problem. Its target is the number after `####`."""
     for number, row in enumerate(_rows(path), start=1):
         answer = row["answer"].rpartition("####")[2].strip()
         targets = dict.fromkeys([answer.replace(",", ""), answer])
@@ -74,7 +74,7 @@ def _rows(path: Path) -> Iterator[Record]:
 
 
 def main() -> int:
-    """Records on stdout."""
+    """Print the records."""
     arguments = sys.argv[1:]
     if len(arguments) != 2 or arguments[0] not in CONVERTERS:  # noqa: PLR2004 - a name and a file
         print(f"usage: convert.py {'|'.join(CONVERTERS)} FILE", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Run `make demo`: find mistakes, measure a model, catch a cheating program, try a judge.
+"""Run `make demo`: find mistakes, evaluate a model, catch a cheating program, try a judge.
 
 Every line that begins with `$` is a command that you can type. Nothing leaves the machine: the
 model runs locally, from the files that `make setup` installs.
@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def records(folder: str) -> None:
-    """Show task records: check them, run a real model and three scripts, judge a program."""
+    """Show task records: validate them, run a real model and three scripts, judge a program."""
     bad = TASKS_BAD.read_bytes().splitlines(keepends=True)
     some = [bad[index] for index in (1, 2, 19, 39, 48, 57)]
     Path(folder, "broken.jsonl").write_bytes(b"".join(some))
@@ -58,13 +58,13 @@ def records(folder: str) -> None:
     step(folder, ["init", "."])
     step(folder, ["validate", "tasks.jsonl"])
 
-    say("A file with mistakes. Each error shows its position and the valid values.")
+    say("A file with mistakes. Each error shows where the mistake is and how to correct it.")
     step(folder, ["validate", "broken.jsonl"], expected=1)
 
     say(
-        "A real model with 135 million parameters, on this machine, without a key or a network.\n"
-        "Three scripted models that have the answers show what a report can distinguish.\n"
-        "The most likely option is the answer to a multiple-choice task."
+        "A real model with 135 million parameters runs here, without a key or a network.\n"
+        "For comparison, three scripted models know the targets; two of them make mistakes.\n"
+        "In multiple-choice tasks, the answer is the option that the model considers most likely."
     )
     scripts = [f"scripted/{name}" for name in ("oracle", "biased", "noisy")]
     models = [part for name in (MODEL, *scripts) for part in ("-m", name)]
@@ -80,14 +80,14 @@ def records(folder: str) -> None:
 
 
 def project(folder: str) -> None:
-    """Show task documents: a model that is a snippet, and a model that judges itself."""
+    """Show projects: a model that is a snippet, and a model that judges itself."""
     say("A project of YAML documents with one task of each kind. Its model is a Python snippet.")
     step(folder, ["validate", "."])
     step(folder, ["run", "run.yaml"])
 
     say(
-        "A project whose model answers, and then judges its own answers with a second prompt.\n"
-        "Compare its verdicts with the exact comparison to see how reliable this judge is."
+        "In this project, a model answers questions and then judges its own answers.\n"
+        "Compare the judge with the exact comparison to see how reliable it is."
     )
     shutil.copytree(EXAMPLES / "local-judge", Path(folder, "judge"), dirs_exist_ok=True)
     step(f"{folder}/judge", ["run", "run.yaml"])
@@ -105,11 +105,11 @@ def say(text: str) -> None:
 
 
 def step(folder: str, arguments: list[str], *, expected: int = 0) -> None:
-    """Print a command, run it, and exit if its status is not the expected one."""
+    """Print a command, run it, and stop if its exit code is not the expected one."""
     print(f"$ evalwright {shlex.join(arguments)}", flush=True)
     done = subprocess.run([BIN / "evalwright", *arguments], cwd=folder, check=False)
     if done.returncode != expected:
-        sys.exit(f"the demo expected exit status {expected}, but got {done.returncode}")
+        sys.exit(f"the demo expected exit code {expected}, but got {done.returncode}")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Draw docs/pictures: what a person sees on a terminal of 80 columns, as SVG.
+"""Draw docs/pictures: SVG files that show the output of commands on an 80-column terminal.
 
     python -m tools.pictures           write them
-    python -m tools.pictures --check   exit 1 if a picture shows an old text
+    python -m tools.pictures --check   exit with code 1 if a picture shows outdated text
 
-Each command runs in a pseudo-terminal, in a temporary folder. What differs between two runs (ids,
-times, seconds, the version of Python) is replaced in the text before it is drawn, by `Clock`. Each
-picture has its text in `<desc>`, and `--check` compares that. A picture loads no font.
+Each command runs in a pseudo-terminal, in a temporary folder. Before the text is drawn, `Clock`
+replaces everything that differs between two runs (ids, times, durations, the Python version). Each
+picture has its text in `<desc>`, which `--check` compares. Pictures do not load fonts.
 """
 
 import fcntl
@@ -36,10 +36,10 @@ ROOT = Path(__file__).parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 COLUMNS = 80
 ERASURE = re.compile(r"\r(?:\x1b\[(\d+)A)?\x1b\[[JK]")
-"""Erase the current line and, after `A`, as many lines above it."""
+"""Erases the current line and the lines above it, whose number is given before `A`."""
 ROWS = 50
 LEFT_OUT = "code_exec"
-"""The category whose results depend on the sandboxes that a machine has."""
+"""The category whose results depend on the isolation that the machine supports."""
 RUN_ID = re.compile(r"(?<!\d)20\d{6}-\d{6}-[0-9a-f]{4}\b")
 UNWANTED = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CI", "PYTHONPATH")
 POLICY = """\
@@ -72,14 +72,14 @@ THEME = TerminalTheme(
     ],
 )
 ASPECT = 0.602
-"""Width of a character divided by its height, in most fonts of terminals."""
+"""Width of a character divided by its height, in most terminal fonts."""
 CHARACTER = 20 * ASPECT
-"""Rich draws with a height of 20."""
+"""Width of a character; rich draws characters with a height of 20."""
 RUN_OF_TEXT = re.compile(
     r'<text class="(.*?)" x="(.*?)" y="(.*?)" textLength=".*?" clip-path=".*?">([^<]*)</text>'
 )
 TOP = 30
-"""Of the height that rich keeps for the frame of a window, which is not drawn."""
+"""Height that rich reserves for a window frame, which is not drawn."""
 FORMAT = """\
 <svg xmlns="http://www.w3.org/2000/svg" width="{width}" viewBox="0 %d {width} {height}" role="img">
 <title>TITLE</title>
@@ -101,7 +101,7 @@ FORMAT = """\
 
 
 class Scene(NamedTuple):
-    """One command, and the picture of it; without a name, it only prepares the next ones."""
+    """A command and the name of its picture; without a name, it only prepares later scenes."""
 
     command: str
     picture: str = ""
@@ -122,7 +122,7 @@ SCENES = (
 
 
 def main() -> int:
-    """Write the pictures, or compare their texts."""
+    """Write the pictures, or check their text."""
     is_check = "--check" in sys.argv
     stale = []
     for scene, text in texts():
@@ -138,7 +138,7 @@ def main() -> int:
 
 
 def texts() -> Iterator[tuple[Scene, str]]:
-    """Yield each scene that has a picture, and the text of the picture."""
+    """Yield each scene that has a picture, with the text of the picture."""
     clock = Clock()
     with tempfile.TemporaryDirectory(prefix="evalwright-pictures-") as name:
         folder = Path(name)
@@ -149,14 +149,14 @@ def texts() -> Iterator[tuple[Scene, str]]:
         kept = [line for line in records if json.loads(line)["category"] != LEFT_OUT]
         (folder / "quiz.jsonl").write_text("".join(kept), encoding="utf-8")
         for scene in SCENES:
-            time.sleep(1 - time.time() % 1)  # runs are sorted by the second in which they began
+            time.sleep(1 - time.time() % 1)  # runs are sorted by the second in which they started
             text = clock.normalize(on_a_terminal(scene.command, folder))
             if scene.picture:
                 yield scene, f"\x1b[1m{wrap_command(scene.command)}\x1b[0m\n{text}"
 
 
 def wrap_command(command: str) -> str:
-    """Return the line that a person types, continued on further lines where it is too long."""
+    """Return the command as a user types it, continued on the next line if it is too long."""
     options = f"$ {command}".replace(" -", "\n-").split("\n")
     lines = [options[0]]
     for option in options[1:]:
@@ -169,7 +169,7 @@ def wrap_command(command: str) -> str:
 
 
 def on_a_terminal(command: str, folder: Path) -> str:
-    """Run a command of evalwright on a terminal; return what it shows at the end, with colours."""
+    """Run a command on a terminal; return what the terminal shows at the end, with colours."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     environment = {
@@ -195,7 +195,7 @@ def on_a_terminal(command: str, folder: Path) -> str:
 
 
 def drop_erased_lines(shown: str) -> str:
-    """Return what stays on a terminal: the progress of a run is erased, with the lines above it."""
+    """Return what remains on the terminal after the progress lines of a run are erased."""
     remaining, start = "", 0
     for erasure in ERASURE.finditer(shown):
         lines = (remaining + shown[start : erasure.start()]).split("\n")
@@ -212,20 +212,20 @@ def _read(terminal: int) -> bytes:
 
 
 class Clock:
-    """Replaces whatever differs between two runs by something as wide."""
+    """Replaces everything that differs between two runs with text of the same width."""
 
     def __init__(self) -> None:
         self._runs: dict[str, int] = {}
 
     def normalize(self, text: str) -> str:
-        """Return the text with fixed ids, times, seconds and version of Python."""
+        """Return the text with fixed ids, times, durations and Python version."""
         text = re.sub(r"\b\d+\.\d s\b", "0.4 s", text)
         text = re.sub(r"\b\d+\.\d{3} s\b", "0.120 s", text)
         text = re.sub(r"\bPython 3\.\d+", "Python 3.11", text)
         return "\n".join(self._fix_times(text))
 
     def _fix_times(self, text: str) -> Iterator[str]:
-        """Yield the lines; the time in a line is that of the last run that was named."""
+        """Yield the lines; the time in a line belongs to the last run that was named."""
         number = 0
         for line in text.split("\n"):
             for run_id in re.findall(RUN_ID, line):
@@ -254,7 +254,7 @@ def draw(scene: Scene, text: str) -> str:
 
 
 def _split_run(match: re.Match[str]) -> str:
-    """Draw each cell at its own place, because not every viewer heeds spaces and `textLength`."""
+    """Position each cell separately, because some viewers ignore spaces and `textLength`."""
     name, x, y, text = match.groups()
     pieces = []
     for cell in re.finditer(r"\S+(?: \S+)*", unescape(text).replace("\xa0", " ")):
@@ -266,7 +266,7 @@ def _split_run(match: re.Match[str]) -> str:
 
 
 def shown_text(path: Path) -> str:
-    """Return the text of a picture; empty where there is none."""
+    """Return the text of a picture, or an empty string if the picture does not exist."""
     svg = path.read_text(encoding="utf-8") if path.exists() else ""
     match = re.search("<desc>(.*?)</desc>", svg, flags=re.DOTALL)
     return unescape(match[1]) if match else ""

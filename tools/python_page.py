@@ -1,4 +1,4 @@
-"""The reference page for the public names in `import evalwright as ew`, from their docstrings."""
+"""Generate the reference page for `import evalwright as ew` from the docstrings of its names."""
 
 import ast
 import re
@@ -27,7 +27,7 @@ SESSION = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
 def python_page(generated: str) -> str:
-    """Functions first, then the modules with their functions, then the classes."""
+    """Return the page: functions, then modules with their functions, then classes."""
     objects = {f"ew.{name}": getattr(ew, name) for name in ew.__all__}
     parts = [f"# Python\n\n{generated}{INTRODUCTION}## Functions\n"]
     parts += [_function(name, value) for name, value in objects.items() if isfunction(value)]
@@ -63,7 +63,7 @@ def _function(name: str, function: Any) -> str:
 
 
 def _wrap(signature: str, width: int = 96) -> str:
-    """Return a signature in one line, or with one line per argument."""
+    """Return a signature on one line or, if it is too long, with one line per argument."""
     if len(signature) <= width:
         return signature
     head, _, rest = signature.partition("(")
@@ -91,6 +91,6 @@ def _class(name: str, kind: type) -> str:
 
 
 def _prose(value: Any) -> str:
-    """Return a docstring as markdown, its examples in fences."""
+    """Return a docstring as markdown, with its examples in code blocks."""
     text = re.sub(r"^# ", "", getdoc(value) or "")
     return SESSION.sub(lambda session: f"```pycon\n{session[0]}\n```", text)

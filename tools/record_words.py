@@ -1,4 +1,4 @@
-"""The meanings of the terms on the reference page for task records."""
+"""Definitions of the terms on the reference page for task records."""
 
 POST_PROCESS_RESULTS: dict[str, str] = {
     "none": "the text unchanged",
@@ -24,7 +24,7 @@ METRIC_RESULTS: dict[str, str] = {
     "rouge_l": (
         "LCS F-measure with beta = 1 for the best target; text without tokens is treated as in `f1`"
     ),
-    "accuracy": "same as `exact_match`, under the name customary for classification",
+    "accuracy": "same as `exact_match`, under the usual name for classification",
     "code_exec": "passed targets / all targets, run in a sandbox",
 }
 

@@ -94,7 +94,7 @@ def test_a_run_prints_its_tables_and_exits_0(tmp_path: Path) -> None:
     assert re.search(r"^ +1 +scripted/oracle +1\.00 +\[0\.72, 1\.00\]", done.stdout, re.MULTILINE)
     for title in ("Leaderboard", "Mean by category", "Differences", "Calibration", "Usage"):
         assert f"\n{title}\n" in f"\n{done.stdout}"
-    assert "note: scripted/oracle, scripted/noisy: answers by a script" in done.stdout
+    assert "note: scripted/oracle, scripted/noisy: the answers come from a script" in done.stdout
     assert "forged" not in done.stdout
     assert re.search(r"\S+: 20 of 20 samples completed, \d+\.\d s\n$", done.stdout)
 

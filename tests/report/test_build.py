@@ -193,7 +193,7 @@ def test_answers_that_were_cut_off_are_counted_for_each_model() -> None:
         outcome("n", "b", 1.0),
     ]
 
-    assert report_of(cut).notes == ["m: answers cut off at the token limit, and scored: 2"]
+    assert report_of(cut).notes == ["m: scored answers that were cut off at the token limit: 2"]
 
 
 def test_a_mean_is_over_what_the_model_completed_itself() -> None:

@@ -436,7 +436,7 @@ def test_choices_of_samples_are_counted_by_their_options() -> None:
         [*outcomes, answer("m", 2), answer("n", 2)], mcq="loglikelihood"
     ).notes
 
-    assert "2 multiple-choice samples answered by the likeliest letter" in note
+    assert "2 multiple-choice samples answered with the most likely letter" in note
 
 
 def test_where_there_was_nothing_to_choose_nothing_is_said() -> None:

@@ -532,11 +532,11 @@ class Calm:
 def same(x): return x
 """
 OWN_CODE = (
-    "and a value would run the candidate's own code: compare what its methods and attributes return"
+    "and a value would run the program's own code; compare what its methods and attributes return"
 )
 REFUSED = {
-    "Point(1) + 1": f"`+` of a `Point` {OWN_CODE}",
-    "1 in Point(1)": f"`in` of a `Point` {OWN_CODE}",
+    "Point(1) + 1": f"`+` between an object of class `Point` {OWN_CODE}",
+    "1 in Point(1)": f"`in` between an object of class `Point` {OWN_CODE}",
     "with Calm(): 1 / 0": "a `with` block of a `Calm` swallows an error of the target",
     "class Mine: pass\nsame(Mine())": "a `Mine` cannot be passed to the candidate",
     "class Mine: pass\nsame([{1: Mine()}])": "a `Mine` cannot be passed to the candidate",
@@ -545,7 +545,9 @@ REFUSED = {
     "x = []\nfor _ in range(101): x = [x]\nsame(x)": (
         "nested more than 100 deep cannot be passed to the candidate"
     ),
-    "try: Point(1) + 1\nexcept TypeError: pass": f"`+` of a `Point` {OWN_CODE}",
+    "try: Point(1) + 1\nexcept TypeError: pass": (
+        f"`+` between an object of class `Point` {OWN_CODE}"
+    ),
 }
 
 

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Mapping
 from typing import Self
 
-from examples.server import KEY, Handler, serving
+from examples.server import KEY, Handler, create_server
 from tests.e2e.commands import SECRET_NAMES
 
 WIDTH = "118"
@@ -24,7 +24,7 @@ class ExampleServer:
                 counted.asked += 1
                 super().do_POST()
 
-        self._server = serving(0, Counting)
+        self._server = create_server(0, Counting)
         self._thread = threading.Thread(target=self._server.serve_forever, name="example server")
 
     @property

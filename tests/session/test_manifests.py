@@ -44,7 +44,9 @@ def test_a_manifest_is_json_and_gives_the_plan_back(tasks: str) -> None:
     assert [task.path for task in found.plan.tasks] == [tasks]
     assert found.models == {"m": "1"}
     assert found.parameters == {"seed": 1}
-    assert found.notes == ("m: answers by a script that knows the targets, not by a model",)
+    assert found.notes == (
+        "m: the answers come from a script that knows the targets, not from a model",
+    )
 
 
 def test_a_report_made_later_says_how_code_was_held(

@@ -40,7 +40,7 @@ def test_models_with_the_same_caveat_share_a_note() -> None:
     clients["d"].caveat = ""
 
     assert caveat_notes(clients) == (
-        "a, c: answers by a script that knows the targets, not by a model",
+        "a, c: the answers come from a script that knows the targets, not from a model",
         "b: recorded outputs",
     )
 

@@ -139,8 +139,8 @@ class TestByLikelihood:
 
         assert report.leaderboard[0].mean == 1.0
         assert report.notes[1] == (
-            "`--mcq loglikelihood`: 1 multiple-choice record answered by the likeliest letter; its "
-            "confidence is its share of the likelihoods of all letters"
+            "`--mcq loglikelihood`: 1 multiple-choice record answered with the most likely letter; "
+            "its confidence is its share of the likelihoods of all letters"
         )
         chosen = next(one for one in store.outcomes(report.run_id) if one.sample_id == "b")
         assert chosen.trace is not None

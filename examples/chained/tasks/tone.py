@@ -1,4 +1,7 @@
-"""A row has `sample`, `sample_id`, `solver_output`, `scores` and `errors`."""
+"""Score the tone of an answer.
+
+Each row has `sample`, `sample_id`, `solver_output`, `scores` and `errors`.
+"""
 
 from typing import Any
 

@@ -1,10 +1,10 @@
-"""Counts for metrics that are summed over all samples before they are divided."""
+"""Count keywords for precision and recall, which are computed from totals over all samples."""
 
 from typing import Any
 
 
 def compute_scores(sample: dict[str, Any]) -> dict[str, Any]:
-    """Count the keywords that were found, found wrongly, and missed."""
+    """Count the keywords that were found correctly, found wrongly, or missed."""
     wanted, found = set(sample["keywords"]), set(sample["found"])
     return {
         "right": len(wanted & found),

@@ -1,10 +1,10 @@
-"""Read the trace of a session: calls, their arguments and outputs, and the last text."""
+"""Read the trace of a session: function calls, their arguments and outputs, and the last answer."""
 
 from typing import Any
 
 
 def compute_scores(sample: dict[str, Any], solver_output: Any) -> dict[str, Any]:
-    """Check that the tests were run, and that a failed test is mentioned; null if none failed."""
+    """Check that the tests were run. If a test failed, check that the answer mentions it."""
     trace = solver_output.trace
     reports = [
         trace.get_function_output_text(output)

@@ -1,4 +1,4 @@
-"""A descriptive id for each row."""
+"""Give each row a descriptive id."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Three questions about one sample, and a vote."""
+"""Ask three questions about each sample and return the most common answer."""
 
 import asyncio
 from collections import Counter
@@ -12,7 +12,7 @@ WAYS = (
 
 
 async def run_solver(sample: dict[str, Any], model: Any, trace: Any) -> Any:
-    """Ask all at once; scorers see what is in the trace."""
+    """Send all requests at once. Scorers see the messages in the trace."""
     questions = [way.format(sample["animal"]) for way in WAYS]
     responses = await asyncio.gather(*(model.predict(question) for question in questions))
     for question, response in zip(questions, responses, strict=True):

@@ -1,7 +1,7 @@
-"""A label for an answer.
+"""Label an answer.
 
-Parameter values are inserted into the text before it is run as Python. Lists are inserted as JSON;
-in quotes, so that editors still see valid Python.
+Parameter values are inserted into this text before it is run as Python. Lists are inserted as JSON.
+The placeholders are in quotes so that editors still see valid Python.
 """
 
 import json
@@ -15,13 +15,13 @@ MOST_WORDS = int("<< config.most_words >>")
 
 
 def compute_scores(sample: dict[str, Any], solver_output: Any) -> dict[str, Any]:
-    """Return a label, and two checks of the wording."""
-    said = solver_output.output.choices[0].message.content
-    found = re.search(r"\d+", said)
-    off = abs(int(found[0]) - sample["<< config.column >>"]) if found else float("inf")
+    """Return a label and the results of two checks of the wording."""
+    answer = solver_output.output.choices[0].message.content
+    match = re.search(r"\d+", answer)
+    off = abs(int(match[0]) - sample["<< config.column >>"]) if match else float("inf")
     label = "right" if off == 0 else NEAR if off <= TOLERANCE else "wrong"
     return {
         "label": label,
-        "is_brief": len(said.split()) <= MOST_WORDS,
-        "is_clean": not any(word in said for word in BANNED),
+        "is_brief": len(answer.split()) <= MOST_WORDS,
+        "is_clean": not any(word in answer for word in BANNED),
     }

@@ -10,13 +10,13 @@ SHIPPED = {"parser": "MIT", "plotter": "BSD-3-Clause", "player": "GPL-3.0", "pol
 
 def compute_evidence() -> SystemTaskOutput:
     """Return two metrics, each with the reason for its value."""
-    refused = sorted(name for name, licence in SHIPPED.items() if licence not in ALLOWED)
-    share = 1 - len(refused) / len(SHIPPED)
+    forbidden = sorted(name for name, licence in SHIPPED.items() if licence not in ALLOWED)
+    share = 1 - len(forbidden) / len(SHIPPED)
     return SystemTaskOutput(
         metrics={
             "allowed share": SystemTaskMetricEntry(value=share),
             "open findings": SystemTaskMetricEntry(
-                value=len(refused), reason=f"not allowed: {', '.join(refused)}"
+                value=len(forbidden), reason=f"not allowed: {', '.join(forbidden)}"
             ),
         }
     )

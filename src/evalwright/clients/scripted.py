@@ -61,7 +61,7 @@ class Scripted:
         self._name = name
         self._script = script
         what = "repeats the question" if name == "echo" else "knows the targets"
-        self.caveat = f"answers by a script that {what}, not by a model"
+        self.caveat = f"the answers come from a script that {what}, not from a model"
         self._remember = remember
         self.calls: list[Request] = []
 

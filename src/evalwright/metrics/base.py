@@ -146,7 +146,7 @@ class ExtremeMetric(FieldMetric):
     def measure_numbers(self, values: Floats, missing: str, *, seed: int) -> Measure:
         """Return the largest or the smallest number."""
         del seed
-        unseen = f"the {self.word} value of a sample says nothing about unseen values"
+        unseen = f"the {self.word} observed value says nothing about unseen values"
         extreme = values.max() if self.word == "largest" else values.min()
         reason = join_reasons(f"no interval: {unseen}", missing)
         return Measure(self.value_name, float(extreme), None, int(values.size), reason)

@@ -403,7 +403,7 @@ class _ReportBuilder:
         yield from dict.fromkeys(note for result in self.results for note in result.finished.notes)
         for model in self.models:
             if truncated := fold.models[model].truncated:
-                yield f"{model}: answers cut off at the token limit, and scored: {truncated}"
+                yield f"{model}: scored answers that were cut off at the token limit: {truncated}"
         if facts.calibrate and not self.is_unfinalized:
             for model in self.models:
                 if not fold.models[model].answers.confidences:
@@ -442,7 +442,7 @@ class _ReportBuilder:
                 if count:
                     yield (
                         f"`--mcq loglikelihood`: {count} multiple-choice {noun}{'s'[: count != 1]} "
-                        f"answered by the likeliest letter"
+                        f"answered with the most likely letter"
                         f"{'' if has_self_reports else _OPTION_SHARE}"
                     )
         if has_self_reports:

@@ -286,7 +286,7 @@ def _figures_table(rows: dict[str, CalibrationRow]) -> Table:
             for model, row in rows.items()
         ],
         frozenset(range(1, 7)),
-        "over answers with a confidence; lower ECE and Brier are better; "
+        "only answers with a confidence; lower ECE and Brier scores are better; "
         "with few answers per bin, ECE is too high",
         (_LEGEND, *(line for model, row in rows.items() for line in ("", *_diagram(model, row)))),
     )

@@ -245,7 +245,7 @@ def _differences(rows: Sequence[TaskPairwiseRow], ranked_by: str, head: str, *, 
             interval_column(digits, flag="+"),
             TableColumn("verdict", _verdict),
         ],
-        "paired by sample; an interval that includes zero is a tie" + cut,
+        "paired by sample; if the interval includes zero, the models are tied" + cut,
     )
 
 
@@ -313,7 +313,7 @@ def _results(rows: Sequence[MetricRow], purpose: str) -> Table:
         "Results" if purpose == "score" else "Checks (purpose: qa)",
         shown,
         columns,
-        "metrics do not include failed and excluded samples"
+        "metrics do not include failed or excluded samples"
         + (
             "; no value: samples without a score value, which metrics do not include either"
             if has_absent
@@ -347,7 +347,7 @@ def judges_table(rows: Sequence[JudgeRow]) -> Table:
         [
             *map(name_column, ("task", "scorer")),
             name_column("model", "judge"),
-            TableColumn("what is known", lambda row: visible(row.known.partition(_JUDGE_CHECK)[0])),
+            TableColumn("result", lambda row: visible(row.known.partition(_JUDGE_CHECK)[0])),
         ],
         "`evalwright judge check RUN --labels FILE` compares a judge with people"
         if is_unchecked
@@ -436,7 +436,7 @@ def usage_tables(report: Report) -> Iterator[Table]:
         "Other requests",
         report.asked_beside.items(),
         _USAGE_COLUMNS,
-        f"of scorers and solvers, such as judges and embeddings; {_total_cost(report)}",
+        f"requests from scorers and solvers, such as judges and embeddings; {_total_cost(report)}",
     )
 
 

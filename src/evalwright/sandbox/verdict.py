@@ -164,7 +164,7 @@ def check_report(program: Program, ended: Ended, nonce: str) -> Check:
     if ended.why == "timeout" and not has_run:
         return Check(final=judge_report(program, ended, nonce, verified=True))
     if records and isinstance(records[-1], _Died) and records[-1].cause == "program":
-        return Check(broken=f"breaks off the check: {records[-1].detail}")
+        return Check(broken=f"aborts the check: {records[-1].detail}")
     _, detail = _choose_outcome(program, ended, None, records)
     was_silent = any(isinstance(record, _Silent) for record in records)
     return Check(

@@ -158,8 +158,8 @@ def _forward_attribute(name: str) -> property:
 def explain(sign: str, name: str) -> str:
     """Say why an operator has no verdict."""
     return (
-        f"`{sign}` of a `{name}` and a value would run the candidate's own code: "
-        "compare what its methods and attributes return"
+        f"`{sign}` between an object of class `{name}` and a value would run the program's own "
+        "code; compare what its methods and attributes return"
     )
 
 

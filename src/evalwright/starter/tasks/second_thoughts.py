@@ -1,4 +1,4 @@
-"""Ask a question, ask for confirmation, and keep the second answer."""
+"""Ask a question, ask whether the model is sure, and keep the second answer."""
 
 from typing import Any
 

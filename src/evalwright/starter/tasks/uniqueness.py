@@ -1,4 +1,4 @@
-"""Find values that occur only once. A missing value is not a duplicate."""
+"""Find values that occur only once. Missing values do not count as duplicates."""
 
 from collections import Counter
 from typing import Any
