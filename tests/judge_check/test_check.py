@@ -208,8 +208,8 @@ def test_a_judge_without_a_verdict_neither_agrees_nor_disagrees(
             "merge the labels of several people first",
             id="a sample twice",
         ),
-        pytest.param("sample_id,label\n", "has no label", "", id="no rows"),
-        pytest.param("sample_id,label\nq0,\n", "has no label", "", id="no label"),
+        pytest.param("sample_id,label\n", "no labels", "", id="no rows"),
+        pytest.param("sample_id,label\nq0,\n", "no labels", "", id="no label"),
         pytest.param("sample_id,label\n,correct\n", "must be the id of a sample", "", id="no id"),
         pytest.param(
             "sample_id,label,trial\nq0,correct,x\n",
@@ -235,7 +235,7 @@ def test_a_column_that_is_not_there_is_said_with_those_that_are(folder: Path) ->
     run(folder)
     (folder / "other.csv").write_text("id,verdict\nq0,correct\n")
 
-    with pytest.raises(UnknownName, match="no column `sample_id`; it has `id`, `verdict`"):
+    with pytest.raises(UnknownName, match="no column `sample_id`; the columns are `id`, `verdict`"):
         checked(labels="other.csv")
     with pytest.raises(UnknownName, match="no column `label`"):
         checked(labels="other.csv", id_column="id")

@@ -144,7 +144,7 @@ def test_options_are_checked(options: dict[str, Any], said: str) -> None:
 
 
 def test_a_model_must_be_named_and_known() -> None:
-    with pytest.raises(UsageError, match="no model was given"):
+    with pytest.raises(UsageError, match="no model was specified"):
         ew.perplexity("a.txt")
     with pytest.raises(UnknownName, match="scripted/ecko"):
         ew.perplexity("a.txt", "scripted/ecko")

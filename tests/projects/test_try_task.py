@@ -71,7 +71,7 @@ def test_a_file_is_tried_alone_with_the_model_that_is_given() -> None:
 
 @pytest.mark.usefixtures("project")
 def test_a_task_that_needs_a_model_says_so() -> None:
-    with pytest.raises(BadTasks, match="evaluates a model, but none is named"):
+    with pytest.raises(BadTasks, match="evaluates a model, but no model is set"):
         try_key("tasks/capitals.yaml")
 
 

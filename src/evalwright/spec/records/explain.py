@@ -1,9 +1,9 @@
-"""Explain what is wrong with a record, in words that a person can act on.
+"""Explain the errors in a record in words that authors can act on.
 
-This is the authority on the rules of contract A. It is slow: `check` calls it only for
-lines that its fast path did not accept. One issue per record: the first rule it breaks, in
-the order of `vocabulary.RULES`; within a rule the first field, in the order of `FIELDS`. The other
-problems of the record are its `also`, in the same order.
+This module defines the rules of task records. It is slow: `check` calls it only for lines that its
+fast path did not accept. There is one issue per record: the first rule that it breaks, in the order
+of `vocabulary.RULES`, and for that rule the first field, in the order of `FIELDS`. The other
+problems of the record are in `also`, in the same order.
 """
 
 import re
@@ -48,9 +48,9 @@ _SYNONYMS = {
     **dict.fromkeys(("answer", "answers", "expected", "label", "reference", "solution"), "targets"),
     **dict.fromkeys(("examples", "few_shot", "shots"), "few_shot_examples"),
 }
-"""Names for a field in other formats; they are suggested only if the field is missing."""
+"""Names of fields in other formats. They are recognized only if the field is missing."""
 _SPACE = re.compile(r"\s")
-_OWN_FIELDS = "put your own fields under `metadata`"
+_OWN_FIELDS = "put additional fields under `metadata`"
 NOT_READ = "the rest was not read"
 _NOT_TEXT = {
     "too_long": ("bad_json", "the line is longer than 16 MiB"),
@@ -60,17 +60,17 @@ _NOT_TEXT = {
 
 
 class BrokenRule(NamedTuple):
-    """A broken rule, before its place in the file is known."""
+    """A broken rule without its place in the file."""
 
     rule: str
     field: str | None
     detail: str
     key: str | None = None
-    """The key to point at, if it is not the field itself."""
+    """Key to point at, if it is not the field itself."""
 
 
 def explain(number: int, line: bytes) -> Issue | None:
-    """Return the first rule that line `number` breaks; None for a blank or valid line."""
+    """Return the issue of line `number`; None for a blank or valid line."""
     if isinstance(line, BadLine):
         rule, detail = _NOT_TEXT[line.why]
         return make_issue(number, BrokenRule(rule, None, detail), line.head)
@@ -93,9 +93,10 @@ def explain(number: int, line: bytes) -> Issue | None:
 
 
 def find_broken_rules(record: Any) -> list[BrokenRule]:
-    """Return every rule that a decoded record breaks; unique ids are checked per file.
+    """Return all rules that a decoded record breaks, except unique ids, which are checked per file.
 
-    A rule is checked only if what it needs is valid: a metric is not compared with a bad category.
+    A rule is checked only if the fields that it needs are valid: a metric is not checked against an
+    invalid category.
     """
     if not isinstance(record, _OBJECT):
         detail = f"a record must be a JSON object, not {_describe(record)}"
@@ -118,7 +119,7 @@ def find_broken_rules(record: Any) -> list[BrokenRule]:
 
 
 def _find_bad_values(sound: dict[str, Any]) -> list[BrokenRule]:
-    """Return what is wrong with fields whose types are right; a bad word leaves `sound`."""
+    """Return invalid values of fields with valid types; remove invalid words from `sound`."""
     faults: list[BrokenRule] = []
     for name, value in tuple(sound.items()):
         if name in VOCABULARIES:
@@ -136,7 +137,7 @@ def _find_bad_values(sound: dict[str, Any]) -> list[BrokenRule]:
 
 
 def duplicate_id(number: int, line: bytes, task_id: str, first: int) -> Issue:
-    """Return the issue of a record whose id an earlier record has."""
+    """Return the issue for a record with the id of an earlier record."""
     detail = (
         f"`{_shorten(task_id)}` is already the id of line {first}; ids must be unique in a file"
     )
@@ -153,7 +154,7 @@ def make_issue(
     task_id: Any = None,
     others: Sequence[BrokenRule] = (),
 ) -> Issue:
-    """Locate a broken rule in its line: at the value of the field, or at an unknown key."""
+    """Locate a broken rule in a line: at the value of a field, or at an unknown key."""
     text = line.decode(errors="replace")
     return Issue(
         line=number,
@@ -182,7 +183,7 @@ def _find_column(fault: BrokenRule, text: str) -> int | None:
 
 
 def explain_metadata(metadata: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with the two entries of `metadata` that are used."""
+    """Return the error in `timeout_s` or `samples` of `metadata`; None if both are valid."""
     return next(iter(_metadata_types(metadata) or _metadata_values(metadata)), None)
 
 
@@ -202,7 +203,7 @@ def _find_missing(record: Mapping[Any, Any]) -> Iterator[BrokenRule]:
 def _find_unknown(
     record: Mapping[str, Any], *, explained: Container[str | None]
 ) -> Iterator[BrokenRule]:
-    """Yield the first unknown fields, except those that explain a missing one."""
+    """Yield the first unknown fields, except those that explain a missing field."""
     unknown = (key for key in map(str, record) if key not in FIELDS and key not in explained)
     for key in islice(unknown, _MAX_STRAYS):
         synonym = _SYNONYMS.get(key.casefold(), "")
@@ -271,7 +272,9 @@ def _metadata_types(metadata: Any) -> Sequence[str]:
         )
     if isinstance(samples, bool) or not isinstance(samples, int):
         details.append(f"`metadata.samples` must be an integer, not {_describe(samples)}")
-    strange = [key for key in metadata if not isinstance(key, str)]  # such a record was never JSON
+    strange = [
+        key for key in metadata if not isinstance(key, str)
+    ]  # the record does not come from JSON
     if strange:
         details.append(
             f"the keys of `metadata` must be strings, but one is {_describe(strange[0])}"
@@ -285,7 +288,7 @@ _TYPE_RULES: dict[str, Callable[[Any], Sequence[str]] | None] = {
     "few_shot_examples": _examples_types,
     "metadata": _metadata_types,
 }
-"""By field, in the order of `FIELDS`; None for a text."""
+"""Type check per field, in the order of `FIELDS`; None for string fields."""
 
 
 def _metadata_values(metadata: Mapping[str, Any]) -> Sequence[str]:

@@ -1,24 +1,23 @@
 """`target_in_prompt`: the question contains the answer.
 
-Why:    a model can copy what it should work out, and the score does not measure the skill.
-Wrong:  when answers are meant to be found in the text (extraction, "which of these"), or when the
-        text happens to use the word. Not checked: `mcq`, `code_exec` and targets of one letter.
+Why:    a model can copy the answer, so the score does not measure the intended skill. Wrong:  if
+answers are meant to be found in the text (extraction, "which of these"), or if the text contains
+the word by coincidence. `mcq`, `code_exec` and single-letter targets are not checked.
 
-Only whole words count: `14` does not contain `4`. Not every such target is a leak.
-Nothing is reported if
+Only whole words count: `14` does not contain `4`. Not every target in a prompt is a leak. Nothing
+is reported if
 
 - it is one of several choices: next to `or`, `/`, `|`, in a list of numbers, or for
-  `classification` when the prompt names another label too (another record's target, or one of
-  `metadata.labels`);
-- it is an operand: next to `+`, `-`, `*` or a similar sign;
-- it is a common phrase: it is in more than one in 200 of the prompts that have another
-  target, and not five times as often in those that have this one. Story problems are full of small
-  numbers, and some of them are the answer.
+`classification` if the prompt also contains a different label (another record's target, or one of
+`metadata.labels`); - it is an operand: next to `+`, `-`, `*` or a similar sign; - it is a common
+phrase: more than one in 200 prompts with a different target contain it, and it is not five times as
+frequent in prompts with this target. Word problems contain many small numbers, some of which equal
+the answer.
 
-A number that ends the prompt, or follows `answer:` or `2 + 2 =`, is a leak however common it is.
-If more than half of a category's records (at least 20) contain their answer, there is one finding.
+A number at the end of the prompt, or after `answer:` or `2 + 2 =`, is always a leak. If more than
+half of a category's records (at least 20) contain their answer, there is one finding for all.
 
-    "2 + 2 = 4?"              contains `4`, given away
+    "2 + 2 = 4?"              contains `4`, revealed
     "Is 4 more than 3?"       contains `4`
     "yes or no?"              contains `no` as a choice
     "17 + 4", "14", "4.5"     `4` does not count: it is an operand, or part of another number
@@ -42,7 +41,7 @@ _MOST_COMMON = 1 / 200
 _AS_OFTEN, _FEWEST_OF_A_TARGET = 5, 10
 _FEWEST_BY_DESIGN = 20
 _LONGEST_TARGET = 100
-"""In characters; a longer target has more than three words, or is not searched by words."""
+"""Maximum length in characters of targets that are searched as words."""
 _NEARBY = 40
 _MOST_PLACES = 1000
 _QUOTES = r"[\"'\u2018-\u201d«»()\[\]*`]*"
@@ -61,7 +60,7 @@ _PART_BEFORE = re.compile(r"[.,]\d")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
 
-class _HeldTarget(NamedTuple):
+class _ContainedTarget(NamedTuple):
     """A record whose prompt contains one of its targets."""
 
     record: int
@@ -69,26 +68,26 @@ class _HeldTarget(NamedTuple):
     category: str
     target: str
     phrase: Phrase
-    """The target as words; empty if there are more than three, which is never a coincidence."""
+    """Words of the target; empty if there are more than three, which is never a coincidence."""
     own: frozenset[Phrase]
     """All targets of the record."""
     given_away: bool
 
 
 class TargetInPrompt(Rule):
-    """Keeps the short targets, and the records that contain one; queries the corpus at the end."""
+    """Keeps short targets and the records that contain them; queries the corpus at the end."""
 
     name = "target_in_prompt"
 
     def __init__(self, corpus: PromptCorpus) -> None:
         self._corpus = corpus
-        self._held: list[_HeldTarget] = []
+        self._held: list[_ContainedTarget] = []
         self._records: Counter[str] = Counter()
         self._targets: Counter[tuple[str, Phrase]] = Counter()
-        """Number of records per category that have a target."""
+        """Number of checked records per category."""
 
     def look(self, record: LintedRecord) -> Iterable[Finding]:
-        """Note whether the record contains its target; the other records decide if that matters."""
+        """Record whether the prompt contains the target. Other records decide if it is reported."""
         task = record.task
         if task.category in _CATEGORIES:
             own = frozenset(filter(None, map(_phrase, task.targets)))
@@ -100,7 +99,7 @@ class TargetInPrompt(Rule):
 
     def end(self) -> Iterable[Finding]:
         """Report the records that contain their target without a good reason."""
-        leaks: dict[str, list[_HeldTarget]] = {}
+        leaks: dict[str, list[_ContainedTarget]] = {}
         for held in self._leaks():
             leaks.setdefault(held.category, []).append(held)
         for category, several in leaks.items():
@@ -108,7 +107,7 @@ class TargetInPrompt(Rule):
             if len(several) >= _FEWEST_BY_DESIGN and len(several) > records / 2:
                 detail = (
                     f"{len(several):,} of {records:,} `{category}` records contain their target "
-                    "in the prompt: fine if answers are to be copied from it, otherwise a leak"
+                    "in the prompt: valid if answers are to be copied from it, otherwise a leak"
                 )
                 yield Finding(several[0].record, self.name, "prompt", detail, of_file=True)
                 continue
@@ -119,7 +118,7 @@ class TargetInPrompt(Rule):
                 )
                 yield Finding(held.record, self.name, "prompt", detail)
 
-    def _leaks(self) -> Iterator[_HeldTarget]:
+    def _leaks(self) -> Iterator[_ContainedTarget]:
         if not self._held:
             return
         labels = {target for category, target in self._targets if category == "classification"}
@@ -137,10 +136,10 @@ class TargetInPrompt(Rule):
     def _count_prompts(
         self, sought: list[Phrase], labels: set[Phrase]
     ) -> tuple[dict[int, set[Phrase]], Counter[tuple[str, Phrase]]]:
-        """Return which labels each prompt contains, and how many prompts contain each phrase.
+        """Return the labels that each prompt contains, and the number of prompts with each phrase.
 
-        The first for `classification` prompts that contain their own; in the second, prompts that
-        list several labels do not count.
+        The former covers `classification` prompts that contain their own label. The latter excludes
+        prompts that list several labels.
         """
         phrases, prompts = array("I"), array("I")
         labels_in = array("I", bytes(4 * len(self._corpus)))
@@ -160,9 +159,9 @@ class TargetInPrompt(Rule):
         return named, standing
 
     def _is_uncommon(
-        self, held: _HeldTarget, prompts: int, with_own: Counter[tuple[str, Phrase]]
+        self, held: _ContainedTarget, prompts: int, with_own: Counter[tuple[str, Phrase]]
     ) -> bool:
-        """Whether a target that is in this many prompts is rare in those with different targets."""
+        """Whether a target is rare in prompts with different targets."""
         key = (held.category, held.phrase)
         mine = self._targets[key]
         others = self._records[held.category] - mine
@@ -172,11 +171,11 @@ class TargetInPrompt(Rule):
         )
 
 
-def _find_held_target(record: LintedRecord, own: frozenset[Phrase]) -> _HeldTarget | None:
+def _find_held_target(record: LintedRecord, own: frozenset[Phrase]) -> _ContainedTarget | None:
     """Return the first target that the prompt contains, unless it contains one as a choice."""
     task = record.task
     text = normalize(task.prompt)
-    held: _HeldTarget | None = None
+    held: _ContainedTarget | None = None
     for target in task.targets:
         where = locate_target(text, normalize(target))
         if where.is_choice or (where.stands and _names_another_label(task, text)):
@@ -184,7 +183,7 @@ def _find_held_target(record: LintedRecord, own: frozenset[Phrase]) -> _HeldTarg
         if where.stands and not held:
             given_away = where.given_away and task.category == "arithmetic"
             ids = record.number, record.prompt, task.category
-            held = _HeldTarget(*ids, target, _phrase(target), own, given_away)
+            held = _ContainedTarget(*ids, target, _phrase(target), own, given_away)
     return held
 
 
@@ -197,7 +196,7 @@ def _names_another_label(task: TaskSpec, text: str) -> bool:
     return any(label not in targets and locate_target(text, label).stands for label in others)
 
 
-@lru_cache(maxsize=4096)  # labels come back
+@lru_cache(maxsize=4096)  # labels are repeated
 def _phrase(target: str) -> Phrase:
     if len(target) > _LONGEST_TARGET:
         return ()
@@ -214,7 +213,7 @@ class TargetLocation(NamedTuple):
 
 
 def locate_target(text: str, target: str) -> TargetLocation:
-    """Check every occurrence of a target: one as a choice, or one that leaks it, is enough."""
+    """Check all occurrences of a target; one choice, or one leak, is sufficient."""
     stands = given_away = False
     for start in _places(text, target):
         before = text[max(0, start - _NEARBY) : start]
@@ -228,7 +227,7 @@ def locate_target(text: str, target: str) -> TargetLocation:
 
 
 def _places(text: str, target: str) -> Iterator[int]:
-    """Yield where the target occurs as whole words; a single letter is not searched for."""
+    """Yield the positions of the target as whole words, except for single letters."""
     if not any(map(str.isalnum, target)) or (len(target) == 1 and not target.isdigit()):
         return
     start = text.find(target)
