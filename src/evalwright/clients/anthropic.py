@@ -140,10 +140,12 @@ def _translate_keys(keys: dict[str, Any]) -> dict[str, Any]:
     sent = dict(keys)
     if "max_completion_tokens" in sent:
         sent.setdefault("max_tokens", sent.pop("max_completion_tokens"))
-    wanted = sent.pop("response_format", None)
-    if wanted is None or (isinstance(wanted, dict) and wanted.get("type") == "text"):
+    response_format = sent.pop("response_format", None)
+    if response_format is None or (
+        isinstance(response_format, dict) and response_format.get("type") == "text"
+    ):
         return sent
-    named = wanted.get("json_schema") if isinstance(wanted, dict) else None
+    named = response_format.get("json_schema") if isinstance(response_format, dict) else None
     schema = named.get("schema") if isinstance(named, dict) else None
     if not isinstance(schema, dict):
         raise ModelError(

@@ -248,8 +248,10 @@ def select_keys(values: Mapping[str, Secret]) -> dict[str, Secret]:
 
 def find_secret_values(values: Mapping[str, Secret]) -> tuple[Secret, ...]:
     """Return the values to redact: keys and values that look like credentials."""
-    found = [Secret(part) for value in values.values() for part in find_credentials(value.reveal())]
-    return tuple(dict.fromkeys((*select_keys(values).values(), *found)))
+    credentials = [
+        Secret(part) for value in values.values() for part in find_credentials(value.reveal())
+    ]
+    return tuple(dict.fromkeys((*select_keys(values).values(), *credentials)))
 
 
 def _is_key_name(name: str) -> bool:

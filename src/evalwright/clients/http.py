@@ -1,7 +1,7 @@
 """HTTP endpoints that exchange JSON, with one kind of error per problem.
 
     connection    no connection, a reset, an incomplete reply                   retryable
-    timeout       no connection, first byte or complete reply in time            retryable
+    timeout       no connection, first byte or complete reply in time           retryable
     too_large     more than 32 MiB
     empty         no body
     not_json      another format: an HTML page, an event stream
@@ -11,20 +11,23 @@
 The kind for each status other than success:
 
     301 302 303 307 308   not_found      a POST is not redirected: it carries the key
-    400 422, other 4xx    bad_request    with the server's message; `filtered` if it mentions a
-    filter 401 403               auth 404 405               not_found      unknown model or address
-    408                   timeout        retryable 409                   conflict retryable 429
-    rate_limited   retryable, after `Retry-After` if the server sends it;
+    400 422, other 4xx    bad_request    with the server's message; `filtered` if it is about a
+                                         content filter
+    401 403               auth
+    404 405               not_found      unknown model or address
+    408                   timeout        retryable
+    409                   conflict       retryable
+    429                   rate_limited   retryable, after `Retry-After` if the server sends it;
                                          not if the quota is spent
     5xx                   server         retryable, after `Retry-After` if the server sends it
 
 `replies` interprets well-formed replies.
 
 Holds:      There is one keep-alive session, created in the loop of the first request. TLS is
-verified. Redirects are not followed, and cookies are not stored. At most four replies over 256 KiB
-are read at a time, so memory is bounded for any number of connections. No message contains the key,
-even if the server repeats it. Answers are not changed. Does not:   Retry, wait, count or cache.
-Wrappers around a client do this.
+            verified. Redirects are not followed, and cookies are not stored. At most four replies
+            over 256 KiB are read at a time, so memory is bounded for any number of connections. No
+            message contains the key, even if the server repeats it. Answers are not changed.
+Does not:   Retry, wait, count or cache. Wrappers around a client do this.
 """
 
 import asyncio
@@ -116,9 +119,8 @@ class Endpoint:
                 "User-Agent": f"evalwright/{__version__}",
             }
         )
-        self._headers.update(
-            address.headers if headers is None else headers
-        )  # names are case-insensitive
+        # Names are case-insensitive.
+        self._headers.update(address.headers if headers is None else headers)
         self._timeouts = timeouts
         self._proxy_options: dict[str, Any] = {}
         if address.proxy:
@@ -208,9 +210,8 @@ class Endpoint:
 
     def _open(self) -> aiohttp.ClientSession:
         timeouts = self._timeouts
-        self._large = asyncio.Semaphore(
-            _LARGE_AT_ONCE
-        )  # like a session, a semaphore belongs to a loop
+        # Like a session, a semaphore belongs to a loop.
+        self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ssl=self._tls or True),
             cookie_jar=aiohttp.DummyCookieJar(),

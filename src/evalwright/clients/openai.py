@@ -149,9 +149,8 @@ class SharedReplies:
         shared.untaken.discard(place)
         if not shared.untaken and self._open.get(group) is shared:
             del self._open[group]
-        reply = await asyncio.shield(
-            shared.reply
-        )  # cancelling one trial must not cancel the others
+        # Cancelling one trial must not cancel the others.
+        reply = await asyncio.shield(shared.reply)
         is_first, shared.is_uncounted = shared.is_uncounted, False
         return reply, place, is_first
 

@@ -150,9 +150,13 @@ def translate_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
         sent.setdefault("max_output_tokens", most)
     if sent.pop("logprobs", None):
         sent["include"] = [*(sent.get("include") or ()), "message.output_text.logprobs"]
-    if wanted := sent.pop("response_format", None):
-        schema = wanted.get("json_schema")
-        shape = {"type": wanted.get("type"), **schema} if isinstance(schema, dict) else wanted
+    if response_format := sent.pop("response_format", None):
+        schema = response_format.get("json_schema")
+        shape = (
+            {"type": response_format.get("type"), **schema}
+            if isinstance(schema, dict)
+            else response_format
+        )
         sent["text"] = {**(sent.get("text") or {}), "format": shape}
     return sent
 

@@ -2,8 +2,9 @@
 
     refused     the model declined
     filtered    the provider withheld or shortened the reply
-    truncated   the token limit was reached before any text (with text: an answer, `finish` is
-    `length`) empty       there is no text and no tool call
+    truncated   the token limit was reached before any text (with text, the reply is an answer
+                whose `finish` is `length`)
+    empty       there is no text and no tool call
 
 If the request accepts all replies, refusals and empty replies are answers. A reply that only calls
 tools is also an answer. Its text is the calls as JSON: `[{"name": "add", "arguments": {"a": 1}}]`.

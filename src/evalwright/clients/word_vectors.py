@@ -8,11 +8,12 @@ tokenizer are files in the package `wordllama`. Its code is never imported, beca
 download one of them. The extra `local` installs the package.
 
 Promises:  The same text always has the same vector, without network access. Texts of any length and
-script have a vector; only whitespace is an error. The word pieces equal those of Hugging Face's
-`tokenizers` with the same file, in linear time. Does not:  represent word order, and hardly
-represents negation: a sentence and its negation are close to each other. Languages other than
-English are supported poorly, and tokenizers other than that of Llama 2 not at all. Special tokens
-such as `</s>` are plain text. For measurements, see docs/guides/embeddings.md.
+           script have a vector; only whitespace is an error. The word pieces equal those of Hugging
+           Face's `tokenizers` with the same file, in linear time.
+Does not:  represent word order, and hardly represents negation: a sentence and its negation are
+           close to each other. Languages other than English are supported poorly, and tokenizers
+           other than that of Llama 2 not at all. Special tokens such as `</s>` are plain text. For
+           measurements, see docs/guides/embeddings.md.
 """
 
 import asyncio
@@ -121,12 +122,12 @@ class WordPieces:
         heapify(heap)
         while heap:
             _, at, pair = heappop(heap)
-            gone = after[at]
-            if gone < 0 or f"{pieces[at]} {pieces[gone]}" != pair:
+            following = after[at]
+            if following < 0 or f"{pieces[at]} {pieces[following]}" != pair:
                 continue  # one of the two was merged with its other neighbor
-            pieces[at] += pieces[gone]
-            pieces[gone] = ""
-            after[at] = after[gone]
+            pieces[at] += pieces[following]
+            pieces[following] = ""
+            after[at] = after[following]
             if after[at] >= 0:
                 before[after[at]] = at
             for left in (before[at], at):
@@ -253,8 +254,8 @@ def read_pieces(path: Path) -> WordPieces:
         raise Unreadable(f"{show_path(path)}: {error.strerror}") from error
     except msgspec.MsgspecError as error:
         raise Unreadable(f"{show_path(path)}: not a byte-pair tokenizer: {error}") from error
-    every = {SPACE, *(f"<0x{byte:02X}>" for byte in range(256))}
-    if not pairs.byte_fallback or not every <= pairs.vocab.keys():
+    required = {SPACE, *(f"<0x{byte:02X}>" for byte in range(256))}
+    if not pairs.byte_fallback or not required <= pairs.vocab.keys():
         raise Unreadable(f"{show_path(path)}: the tokenizer lacks pieces for some bytes")
     return WordPieces(pairs)
 

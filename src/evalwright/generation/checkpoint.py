@@ -1,7 +1,7 @@
 """The checkpoint of a generated file: the rows so far, which survive the death of the process.
 
     quiz-3f2a….jsonl.part    one line per finished row of the data source, written when it finishes,
-    and one line per reply if a row needs several
+                             and one line per reply if a row needs several
 
 An incomplete last line is dropped. Only one process at a time can open a checkpoint.
 """

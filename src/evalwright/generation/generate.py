@@ -1,8 +1,7 @@
 """Find or generate the rows of a project's datasets.
 
-    collect_rows(project, specs, …)         find the files that a run reads; optionally generate
-    them generate_dataset(project, entity, …)    generate a dataset and the datasets that it depends
-    on
+    collect_rows(project, specs, …)         find, and optionally generate, the files of a run
+    generate_dataset(project, entity, …)    generate a dataset and its dependencies
 
 Rows are generated once and reused until something that determines them changes: the generator and
 its values, the rows of its data source, the models and their endpoints, or component versions. A

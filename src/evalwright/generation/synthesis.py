@@ -2,13 +2,13 @@
 
     quiz-3f2a….jsonl         all rows, in order; exists only when all rows are generated
     quiz-3f2a….jsonl.part    the checkpoint: one line per finished row of the data source, written
-    when it finishes, and one line per reply if a row needs several
+                             when it finishes, and one line per reply if a row needs several
 
 Holds:      Finished rows and replies survive the death of the process and are not generated again.
-A failed row does not stop the others and is reported at the end. An incomplete last line is
-dropped. Two processes never generate the same rows at the same time. Does not:   Record a failed
-row as done: it is retried. Attempts are counted, so that an unusable cached reply is not used
-again.
+            A failed row does not stop the others and is reported at the end. An incomplete last
+            line is dropped. Two processes never generate the same rows at the same time.
+Does not:   Record a failed row as done: it is retried. Attempts are counted, so that an unusable
+            cached reply is not used again.
 """
 
 import asyncio
@@ -212,9 +212,9 @@ class _RowMaker:
             raise self._stops[0]
 
     async def _work(self) -> None:
-        while (taken := await self._take()) is not None:
+        while (next_row := await self._take()) is not None:
             try:
-                await self._make(*taken)
+                await self._make(*next_row)
             finally:
                 async with self._landed:
                     self._in_flight -= 1
@@ -227,9 +227,9 @@ class _RowMaker:
                 await self._landed.wait()
             if self._is_over() or not self._needs_more_rows():
                 return None
-            taken, self._next = self._next, next(self._places, None)
-            self._in_flight += taken is not None
-            return taken
+            next_row, self._next = self._next, next(self._places, None)
+            self._in_flight += next_row is not None
+            return next_row
 
     def _must_wait(self) -> bool:
         """Whether it depends on rows in flight if another row is needed."""
@@ -249,17 +249,17 @@ class _RowMaker:
         return place - self._last_yield > patience
 
     def _is_over(self) -> bool:
-        done = self._checkpoint.n_done
-        is_futile = len(self._failures) >= _MAX_FUTILE and done == self._done_before
+        n_done = self._checkpoint.n_done
+        is_futile = len(self._failures) >= _MAX_FUTILE and n_done == self._done_before
         return bool(self._stops) or is_futile
 
     def _estimate_row_count(self) -> float:
         """Estimate the number of rows after rows in flight and retries have finished."""
-        done, made = self._checkpoint.n_done, self._checkpoint.n_rows
-        if not done and not self._failures:
+        n_done, n_rows = self._checkpoint.n_done, self._checkpoint.n_rows
+        if not n_done and not self._failures:
             return math.inf if self._in_flight else 0
-        average = made / done if done else 1
-        return made + (self._in_flight + len(self._failures)) * average
+        average = n_rows / n_done if n_done else 1
+        return n_rows + (self._in_flight + len(self._failures)) * average
 
     async def _make(self, place: int, row: Row) -> None:
         job, checkpoint = self._job, self._checkpoint
@@ -437,16 +437,16 @@ def _incomplete_error(
             "could be generated: another pass over the data source yields no rows",
             hint="request fewer rows with `num_samples`",
         )
-    shown = sorted(failures)[:_MAX_SHOWN]
-    reasons = "; ".join(f"row {place}: {failures[place]}" for place in shown)
-    more = f"; and {len(failures) - len(shown)} more" if len(failures) > len(shown) else ""
-    done, total = job.count_done(checkpoint), job.total
-    untried = total - done - len(failures) if job.wanted is None else 0
+    listed = sorted(failures)[:_MAX_SHOWN]
+    reasons = "; ".join(f"row {place}: {failures[place]}" for place in listed)
+    more = f"; and {len(failures) - len(listed)} more" if len(failures) > len(listed) else ""
+    n_done, total = job.count_done(checkpoint), job.total
+    untried = total - n_done - len(failures) if job.wanted is None else 0
     not_tried = f"; {untried:,} were not tried" if untried else ""
-    hint = next((failures[place].hint for place in shown if failures[place].hint), "")
+    hint = next((failures[place].hint for place in listed if failures[place].hint), "")
     resume = "finished rows are kept: run the command again to generate the others"
     return BadDataset(
-        f"dataset `{job.dataset}`: {done:,} of {total:,} rows were generated, {len(failures):,} "
+        f"dataset `{job.dataset}`: {n_done:,} of {total:,} rows were generated, {len(failures):,} "
         f"failed: {reasons}{more}{not_tried}",
         hint=f"{hint}; {resume}" if hint else resume,
     )

@@ -1,11 +1,12 @@
 """Judge a sample again after a change that should not affect the verdict.
 
     swap    reverse the order of the prompt parts that contain values, each with its label, and of
-    the labels in the reply schema: detects position bias. If the judge compares two answers, the
-    second comes first pad     append sentences without information to the answer: detects length
-    bias fence   put the answer between unguessable marks, with a note that it is data: detects a
-    judge that follows instructions in the answer again   change nothing: measures how often a judge
-    agrees with itself
+            the labels in the reply schema: detects position bias. If the judge compares two
+            answers, the second comes first
+    pad     append sentences without information to the answer: detects length bias
+    fence   put the answer between unguessable marks, with a note that it is data: detects a judge
+            that follows instructions in the answer
+    again   change nothing: measures how often a judge agrees with itself
 
 If a change would not affect the text that the judge sees, the probe does not apply, and the judge
 is not queried. A part of a prompt is a value together with its name: a label before it, a heading
@@ -16,8 +17,9 @@ above it, or a tag or fence around it.
                                </answer>             {{ sample.reference }}
 
 Holds:      A value never appears under the label of a different value. If it is unclear which text
-belongs to a value, nothing is moved, and `NotApplicable` gives the reason. Does not:   Determine
-which verdict is right. A changed verdict may also be noise, which `again` measures.
+            belongs to a value, nothing is moved, and `NotApplicable` gives the reason.
+Does not:   Determine which verdict is right. A changed verdict may also be noise, which `again`
+            measures.
 """
 
 import re

@@ -151,10 +151,10 @@ class RepeatTally(Struct):
             self.failed += 1
             self.failure = self.failure or failure
             return
-        same = [is_same_verdict(first, second) for first, second in combinations(verdicts, 2)]
+        are_same = [is_same_verdict(first, second) for first, second in combinations(verdicts, 2)]
         self.n += 1
-        self.equal += all(same)
-        self.pairwise.append(sum(same) / len(same))
+        self.equal += all(are_same)
+        self.pairwise.append(sum(are_same) / len(are_same))
         scores = [verdict for verdict in verdicts if not isinstance(verdict, str)]
         if scores:
             self.spreads.append(max(scores) - min(scores))

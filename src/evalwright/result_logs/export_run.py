@@ -140,10 +140,8 @@ class _LogExporter:
 
     def _make_key(self, task: TaskOutline, model: str) -> str:
         name = task.name if len(task.models) == 1 else f"{task.name}-{model}"
-        key, number = (
-            _slug(name),
-            1,
-        )  # the key is a folder name, but a task in a log may have any name
+        # The key is a folder name, but a task in a log may have any name.
+        key, number = _slug(name), 1
         while key in self._used_keys:
             number += 1
             key = f"{_slug(name)}-{number}"

@@ -223,11 +223,11 @@ async def _recompute(metric: MetricValue, columns: ScoreColumns, *, seed: int) -
     if metric.type in _RECOMPUTED:
         why = f"{_NO_INTERVAL}, and {_DIFFERENT}"
         if column := columns.column_for(metric):
-            again = await _measure(metric.type, *column, seed=seed)
-            if again.value is not None and math.isclose(
-                again.value, value, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
+            recomputed = await _measure(metric.type, *column, seed=seed)
+            if recomputed.value is not None and math.isclose(
+                recomputed.value, value, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
             ):
-                return Measure(name, value, again.interval, again.n, again.reason)
+                return Measure(name, value, recomputed.interval, recomputed.n, recomputed.reason)
     return Measure(name, value, None, n, "; ".join(filter(None, (reason, why))))
 
 

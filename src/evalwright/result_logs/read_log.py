@@ -143,10 +143,10 @@ def stop_reason(log: Mapping[str, Any]) -> str:
 
 def task_failures(log: Mapping[str, Any], evidence: Mapping[str, Any]) -> list[TaskFailure]:
     """Return the failures of the whole task; `MalformedLog` if the errors are not a list."""
-    own = evidence.get("errors")
-    failures = failures_from_json(own, "$.evidence.errors", default_stage="metric")
+    metric_errors = evidence.get("errors")
+    failures = failures_from_json(metric_errors, "$.evidence.errors", default_stage="metric")
     errors = require_list(log.get("errors"), "$.errors")
-    others = [error for error in errors if error not in _list_or_empty(own)]
+    others = [error for error in errors if error not in _list_or_empty(metric_errors)]
     others_read = failures_from_json(others, "$.errors", default_stage="metric")
     failures += [failure for failure in others_read if failure.type != STOPPED]
     if not failures and _normalize(log.get("status")) in _FAILED and not stop_reason(log):

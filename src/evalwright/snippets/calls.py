@@ -144,9 +144,8 @@ def has_non_finite(arguments: Sequence[Any], objects: Sequence[str]) -> bool:
     msgspec would write null, but a missing cell must stay NaN, which `encode_carefully` writes.
     """
     known = len(objects)
-    for place, argument in enumerate(
-        arguments
-    ):  # no generator, because this runs for every batch with a null
+    # No generator, because this runs for every batch with a null.
+    for place, argument in enumerate(arguments):
         if (place >= known or not objects[place]) and _is_non_finite(argument):
             return True
     return False

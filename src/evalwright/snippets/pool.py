@@ -8,11 +8,12 @@ functions are called one after another, in `processes` processes. Functions that
 the model or wait for something outside are called concurrently in one separate process.
 
 Holds:      Each call has a time limit, not counting waits for a model. Processes have rlimits on
-address space, file size, open files and core dumps, an environment without keys, an empty stdin,
-and output that goes to `log`. A call that raises, hangs, crashes its process or does not return
-JSON fails alone. Processes are started on demand and restarted after they die. They and their
-process groups end with the engine. Does not:   Isolate the code: snippets are as trusted as the
-project. Each process keeps its state between calls and loses it when it ends.
+            address space, file size, open files and core dumps, an environment without keys, an
+            empty stdin, and output that goes to `log`. A call that raises, hangs, crashes its
+            process or does not return JSON fails alone. Processes are started on demand and
+            restarted after they die. They and their process groups end with the engine.
+Does not:   Isolate the code: snippets are as trusted as the project. Each process keeps its state
+            between calls and loses it when it ends.
 
 A call that ends its process is identified by its mark and fails. The other calls run again in a new
 process, unless they have queried the model, because no query is paid for twice.
@@ -131,12 +132,12 @@ class SnippetPool:
         self._closed = True
         if self._wake is not None:
             self._wake.cancel()
-        left = [call for queue in self._queues.values() for call in queue]
+        pending = [call for queue in self._queues.values() for call in queue]
         for worker in self._batch_workers + self._concurrent_workers:
-            left += worker.end()
+            pending += worker.end()
         self._batch_workers, self._concurrent_workers = [], []
         self._queues.clear()
-        for call in left:
+        for call in pending:
             call.fail(SnippetFailed("stopped", "snippets were stopped"))
 
     def _enqueue(self, call: SnippetCall) -> None:
@@ -209,10 +210,10 @@ class SnippetPool:
         now = loop.time()
         if not self._waiting_since or not all(worker.ready for worker in self._batch_workers):
             self._waiting_since = now
-        left = self._waiting_since + _SPREAD_S - now
-        if left > 0 and self._wake is None:
-            self._wake = loop.call_later(left, self._dispatch)
-        return left <= 0
+        remaining_s = self._waiting_since + _SPREAD_S - now
+        if remaining_s > 0 and self._wake is None:
+            self._wake = loop.call_later(remaining_s, self._dispatch)
+        return remaining_s <= 0
 
     def _start(self, workers: "list[_SnippetWorker]", group: Group) -> "_SnippetWorker | None":
         try:
@@ -465,8 +466,8 @@ class _SnippetWorker:
             )
             for call in guilty:
                 self._fail(call, kind, several + reason)
-        rest = [call for call in owed if call not in guilty]
-        self._give_back(rest, reason, known=bool(guilty or numbers))
+        innocent = [call for call in owed if call not in guilty]
+        self._give_back(innocent, reason, known=bool(guilty or numbers))
         self._pool.update(self)
 
     def _fail_all(self, calls: list[SnippetCall], kind: str, text: str) -> list[SnippetCall]:

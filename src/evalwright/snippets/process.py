@@ -83,19 +83,19 @@ class SnippetProcess:
         self._loop = asyncio.get_running_loop()
         self.printed = _PrintedLines(log)
         self.started_at = time.monotonic()
-        self._channel, theirs = socket.socketpair()
+        self._channel, child_socket = socket.socketpair()
         self._output, writer = os.pipe()
         with tempfile.TemporaryFile() as memory:
             memory.truncate(SIZE)
             try:
-                self._process = _start(settings, theirs.fileno(), memory.fileno(), writer)
+                self._process = _start(settings, child_socket.fileno(), memory.fileno(), writer)
             except OSError as error:
                 self._channel.close()
                 os.close(self._output)
                 text = f"{error.filename or settings.python}: {error.strerror}"
                 raise ChildProcessError(f"cannot start a process for snippets: {text}") from error
             finally:
-                theirs.close()
+                child_socket.close()
                 os.close(writer)
             self.marks = Activity(memory.fileno())
         self._channel.settimeout(0)
@@ -163,8 +163,8 @@ class SnippetProcess:
 
         If the process only closed its connection, no call is held responsible.
         """
-        until = time.monotonic() + _DYING_S
-        while not is_dead(self._process) and time.monotonic() < until:
+        deadline = time.monotonic() + _DYING_S
+        while not is_dead(self._process) and time.monotonic() < deadline:
             time.sleep(0.002)
         if not is_dead(self._process):
             self.kill()

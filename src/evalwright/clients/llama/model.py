@@ -244,7 +244,8 @@ class _Weigher:
                 hint="increase `-p context=N`, up to the model's limit",
             )
         generated = iter(reply.completion_probabilities)
-        known = [next(generated, None) if whole else None for whole in completes_character(tokens)]
+        is_reported = completes_character(tokens)
+        known = [next(generated, None) if reported else None for reported in is_reported]
         return tuple(
             [
                 token.logprob
@@ -309,13 +310,13 @@ def windows(start: list[T], tokens: list[T], context: int) -> Iterator[tuple[lis
 
     `start` precedes the first token. If it is empty, the first token is not scored.
     """
-    whole = [*start, *tokens]
+    sequence = [*start, *tokens]
     half = context // 2
-    ends = [min(len(whole), context), *range(context + half, len(whole) + half, half)]
+    ends = [min(len(sequence), context), *range(context + half, len(sequence) + half, half)]
     for begin, end in pairwise([len(start) or 1, *ends]):
-        last = min(end, len(whole))
+        last = min(end, len(sequence))
         if begin < last:
-            yield whole[max(0, last - context) : begin], whole[begin:last]
+            yield sequence[max(0, last - context) : begin], sequence[begin:last]
 
 
 def _make_body(prompt: list[str | int], slot: int, *, is_computed: bool = False) -> dict[str, Any]:

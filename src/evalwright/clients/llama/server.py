@@ -5,11 +5,11 @@ once. llama.cpp runs in a separate process because loading holds the GIL, a fail
 the process, and errors in a file are reported on standard error.
 
 Holds:      The socket is in a private folder, and the environment contains no keys. The process and
-its folder are removed when the engine ends, even if it is killed, and after errors and
-cancellation. There are at most as many concurrent requests as slots. If the process dies, the
-samples in flight fail, and it is restarted; after the third death, the run stops and can be
-resumed. A file that cannot be loaded is tried only once. Does not:   sandbox llama.cpp, which runs
-with the user's permissions.
+            its folder are removed when the engine ends, even if it is killed, and after errors and
+            cancellation. There are at most as many concurrent requests as slots. If the process
+            dies, the samples in flight fail, and it is restarted; after the third death, the run
+            stops and can be resumed. A file that cannot be loaded is tried only once.
+Does not:   sandbox llama.cpp, which runs with the user's permissions.
 """
 
 import asyncio

@@ -182,8 +182,8 @@ class _LoadedSource:
 
     def _describe_place(self, function: Any, name: str) -> str:
         code: Any = getattr(inspect.unwrap(function), "__code__", None)
-        own = code is not None and code.co_filename == self._path
-        line = code.co_firstlineno if own else self._line
+        is_own_code = code is not None and code.co_filename == self._path
+        line = code.co_firstlineno if is_own_code else self._line
         return f"{self._path}:{line} in {name}"
 
     def _load(self) -> "ModuleType | CallFailed":
@@ -267,10 +267,10 @@ class ImportAliases(MetaPathFinder, Loader):
         module.__dict__["__all__"] = names.list_names(name) if names.MODULES[name] else []
 
         def find(wanted: str) -> Any:
-            home = names.find_home(name, wanted)
-            if home is None:
+            module_name = names.find_home(name, wanted)
+            if module_name is None:
                 raise AttributeError(f"module {name!r} has no attribute {wanted!r}")
-            return getattr(import_module(f"{objects}.{home}"), wanted)
+            return getattr(import_module(f"{objects}.{module_name}"), wanted)
 
         module.__dict__["__getattr__"] = find
         module.__dict__["__dir__"] = lambda: module.__dict__["__all__"]

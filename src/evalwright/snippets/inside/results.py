@@ -1,9 +1,10 @@
 """The result of a call: a value as JSON, or the reason for its failure.
 
 Values      Objects are converted by their `to_json`, `tolist` (arrays and their numbers),
-`model_dump` (pydantic) or `isoformat` (dates). Tuples become lists. NaN and infinities become null.
+            `model_dump` (pydantic) or `isoformat` (dates). Tuples become lists. NaN and infinities
+            become null.
 Failures    `tasks/x.yaml:14 in compute_scores: KeyError: 'foo'`. The location is the innermost line
-of the author's code, not of a library.
+            of the author's code, not of a library.
 """
 
 import json

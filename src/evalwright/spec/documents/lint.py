@@ -11,14 +11,14 @@ marks the output as such. The following count as fences, before and after the ex
     ```  ~~~  triple quotes  <<< … >>>      opened before and closed after it
     <answer> … </answer>  [answer] … [/answer]
     a line of three or more - = * _ +       before and after it; `### Answer ###` and `#####` are
-    fences, but the heading `### Answer` is not BEGIN (or START) and END                on separate
-    lines; in brackets or rules, any case {{ … | tojson }}                        quoted and escaped
-    by the filter
+                                            fences, but the heading `### Answer` is not
+    BEGIN (or START) and END                on separate lines; in brackets or rules, any case
+    {{ … | tojson }}                        quoted and escaped by the filter
 
 Covers:     `{{ }}` with a solver's output, or with loop variables and names that are set to it. If
-the rows are results of another task, also `sample.solver_output` and `sample`. Does not:   follow
-macros, or check other columns of `sample`, which come from the author. Ignores:    the length of an
-output (`| length`).
+            the rows are results of another task, also `sample.solver_output` and `sample`.
+Does not:   follow macros, or check other columns of `sample`, which come from the author.
+Ignores:    the length of an output (`| length`).
 
 The result has one entry per file, with the interface of a check, so that the same code renders it.
 Documents with errors are skipped and counted; `validate` reports their errors.
@@ -160,14 +160,14 @@ def _list_blocks(source: str) -> Iterator[_Block]:
     names: list[str] = []
     kind = before = ""
     try:
-        for _, what, value in _LEXING.lex(source):
-            if what in ("variable_begin", "block_begin"):
-                kind, start, names = what.partition("_")[0], place, []
-            elif what == "name" and kind and before != ".":  # an attribute is not a variable
+        for _, lexeme, value in _LEXING.lex(source):
+            if lexeme in ("variable_begin", "block_begin"):
+                kind, start, names = lexeme.partition("_")[0], place, []
+            elif lexeme == "name" and kind and before != ".":  # an attribute is not a variable
                 names.append(value)
             place += len(value)
-            before = before if what == "whitespace" else value
-            if what in ("variable_end", "block_end"):
+            before = before if lexeme == "whitespace" else value
+            if lexeme in ("variable_end", "block_end"):
                 yield _Block(kind, start, place, tuple(names))
                 kind = ""
     except TemplateSyntaxError:  # `validate` reports the error
@@ -192,23 +192,23 @@ def _bound_names(names: tuple[str, ...]) -> set[str]:
     return {names[1]} if names[0] == "set" and len(names) > 1 else set()
 
 
-def _has_fence(before: str, behind: str) -> bool:
-    if any(before.count(quote) % 2 and quote in behind for quote in _QUOTES):
+def _has_fence(before: str, after: str) -> bool:
+    if any(before.count(quote) % 2 and quote in after for quote in _QUOTES):
         return True
-    if before.count("<<<") > before.count(">>>") and ">>>" in behind:
+    if before.count("<<<") > before.count(">>>") and ">>>" in after:
         return True
-    if any(_closes(tag, behind) for tag in _open_tags(before)):
+    if any(_closes(tag, after) for tag in _open_tags(before)):
         return True
-    above, below = before.rpartition("\n")[0], behind.partition("\n")[2]
+    above, below = before.rpartition("\n")[0], after.partition("\n")[2]
     if _RULE.search(above) and _RULE.search(below):
         return True
     begins = _BEGIN.search(above) or _BEGIN_ANY.search(above)
     return bool(begins and (_END.search(below) or _END_ANY.search(below)))
 
 
-def _closes(tag: str, behind: str) -> bool:
+def _closes(tag: str, after: str) -> bool:
     closing = rf"(?:<|\[)/{re.escape(tag)}\s*[>\]]"
-    return re.search(closing, behind, re.IGNORECASE) is not None
+    return re.search(closing, after, re.IGNORECASE) is not None
 
 
 def _open_tags(text: str) -> set[str]:

@@ -152,8 +152,8 @@ def check_batches(
                     yield number, item
             elif item is not None:
                 if is_first and not claimed:
-                    item, reads_on = _explain_format(item, line, batch, tasks, file)
-                    if not reads_on:
+                    item, continues = _explain_format(item, line, batch, tasks, file)
+                    if not continues:
                         yield number, replace(item, file=file)
                         return
                 is_first = False
@@ -231,12 +231,12 @@ def _has_unique_keys(tasks: list[TaskSpec | None], lines: list[bytes]) -> bool:
     A line has at least as many colons as its record, so equal sums mean equal counts for each line.
     """
     try:
-        once = _encode(tasks).count(b":")
+        n_colons = _encode(tasks).count(b":")
     except (OverflowError, RecursionError):  # an integer beyond 64 bits, or very deep metadata
         return False
     not_given = sum([task is not None and type(task.metadata) is NoMetadata for task in tasks])
     blob = b"\n".join(lines)
-    return blob.count(b":") == once - not_given and not _escaped_colon(blob)
+    return blob.count(b":") == n_colons - not_given and not _escaped_colon(blob)
 
 
 def _is_sound(task: TaskSpec) -> bool:

@@ -106,7 +106,7 @@ def find_broken_rules(record: Any) -> list[BrokenRule]:
         faults += _find_missing(record)
     if not _ALL_FIELDS.issuperset(record):
         faults += _find_unknown(record, explained={fault.key for fault in faults})
-    sound: dict[str, Any] = {}
+    valid_fields: dict[str, Any] = {}
     for name, find_details in _TYPE_RULES.items():
         if name in record:
             value = record[name]
@@ -114,25 +114,25 @@ def find_broken_rules(record: Any) -> list[BrokenRule]:
             if details:
                 faults += [BrokenRule("bad_type", name, detail) for detail in details]
             else:
-                sound[name] = value
-    return faults + _find_bad_values(sound)
+                valid_fields[name] = value
+    return faults + _find_bad_values(valid_fields)
 
 
-def _find_bad_values(sound: dict[str, Any]) -> list[BrokenRule]:
-    """Return invalid values of fields with valid types; remove invalid words from `sound`."""
+def _find_bad_values(valid_fields: dict[str, Any]) -> list[BrokenRule]:
+    """Return invalid values of fields with valid types; drop invalid words."""
     faults: list[BrokenRule] = []
-    for name, value in tuple(sound.items()):
+    for name, value in tuple(valid_fields.items()):
         if name in VOCABULARIES:
             if value not in VOCABULARIES[name]:
                 faults.append(BrokenRule("bad_value", name, _not_in_vocabulary(name, value)))
-                del sound[name]
+                del valid_fields[name]
         elif name == "metadata":
             faults += [BrokenRule("bad_value", name, detail) for detail in _metadata_values(value)]
-        elif detail := _value_detail(name, value, sound):
+        elif detail := _value_detail(name, value, valid_fields):
             faults.append(BrokenRule("bad_value", name, detail))
-    if "category" in sound:
-        faults += _find_few_shot_block(sound)
-        faults += _find_illegal(sound)
+    if "category" in valid_fields:
+        faults += _find_few_shot_block(valid_fields)
+        faults += _find_illegal(valid_fields)
     return faults
 
 
@@ -190,14 +190,14 @@ def explain_metadata(metadata: Mapping[str, Any]) -> str | None:
 def _find_missing(record: Mapping[Any, Any]) -> Iterator[BrokenRule]:
     missing = [name for name in REQUIRED if name not in record]
     keys = (key for key in record if isinstance(key, str) and key not in FIELDS)
-    strays = [*islice(keys, _MAX_STRAYS)]
+    unknown_keys = [*islice(keys, _MAX_STRAYS)]
     for name in missing:
         detail = f"`{name}` is missing"
-        synonyms = (key for key in strays if _SYNONYMS.get(key.casefold()) == name)
-        stray = nearest(name, strays) or next(synonyms, None)
-        if stray:
-            detail += f", but there is `{_shorten(stray)}`; did you mean `{name}`?"
-        yield BrokenRule("missing_required", name, detail, stray)
+        synonyms = (key for key in unknown_keys if _SYNONYMS.get(key.casefold()) == name)
+        unknown_key = nearest(name, unknown_keys) or next(synonyms, None)
+        if unknown_key:
+            detail += f", but there is `{_shorten(unknown_key)}`; did you mean `{name}`?"
+        yield BrokenRule("missing_required", name, detail, unknown_key)
 
 
 def _find_unknown(
@@ -256,8 +256,8 @@ def _example_type(place: str, example: Any) -> str | None:
         if not isinstance(example[key], str):
             return f"`{place}.{key}` must be a string, not {_describe(example[key])}"
     if len(example) > len(EXAMPLE_FIELDS):
-        stray = next(key for key in map(str, example) if key not in EXAMPLE_FIELDS)
-        return f"`{place}` may have only `prompt` and `completion`, not `{_shorten(stray)}`"
+        unknown_key = next(key for key in map(str, example) if key not in EXAMPLE_FIELDS)
+        return f"`{place}` may have only `prompt` and `completion`, not `{_shorten(unknown_key)}`"
     return None
 
 
@@ -272,12 +272,12 @@ def _metadata_types(metadata: Any) -> Sequence[str]:
         )
     if isinstance(samples, bool) or not isinstance(samples, int):
         details.append(f"`metadata.samples` must be an integer, not {_describe(samples)}")
-    strange = [
+    bad_keys = [
         key for key in metadata if not isinstance(key, str)
     ]  # the record does not come from JSON
-    if strange:
+    if bad_keys:
         details.append(
-            f"the keys of `metadata` must be strings, but one is {_describe(strange[0])}"
+            f"the keys of `metadata` must be strings, but one is {_describe(bad_keys[0])}"
         )
     return details
 

@@ -6,9 +6,9 @@
 In addition to the checks of the classes, these rules apply between the parts of a document:
 
     bad_snippet         a `compute_scores_snippet` must define `compute_scores`, and names that a
-    snippet imports from `latticeflow` must exist unknown_variable    a template uses an undefined
-    variable: `{{ smaple.question }}` unknown_score       a metric reads a score that its scorer
-    does not return
+                        snippet imports from `latticeflow` must exist
+    unknown_variable    a template uses an undefined variable: `{{ smaple.question }}`
+    unknown_score       a metric reads a score that its scorer does not return
 
 Columns of samples are checked elsewhere, against the rows of the dataset. Names that a snippet
 imports with `*` or defines with `exec`, and the scores of `python` scorers, are known only in a

@@ -179,8 +179,8 @@ def _drop_secondary_faults(faults: list[Fault]) -> list[Fault]:
     meant: set[FieldPath] = set()
     for number, fault in enumerate(faults):
         if fault.rule == "unknown_key":
-            beside = [str(path[-1]) for path in missing if path[:-1] == fault.path[:-1]]
-            hint = fault.hint or did_you_mean(str(fault.path[-1]), beside)
+            siblings = [str(path[-1]) for path in missing if path[:-1] == fault.path[:-1]]
+            hint = fault.hint or did_you_mean(str(fault.path[-1]), siblings)
             faults[number] = fault._replace(hint=hint)
             meant |= {(*fault.path[:-1], name) for name in hint.split("`")[1:2]}
     return [

@@ -84,12 +84,12 @@ def _find_column(snippet: Snippet, line: int, offset: int) -> int | None:
     text = snippet.text.splitlines()[line - snippet.line].rstrip()
     try:
         with Path(snippet.path).open(encoding="utf-8") as file:
-            written = next(islice(file, line - 1, None), "").rstrip()
+            source_line = next(islice(file, line - 1, None), "").rstrip()
     except (OSError, ValueError):  # a document that was not read from a file
         return None
-    if not written.endswith(text):  # a placeholder in the line was replaced
+    if not source_line.endswith(text):  # a placeholder in the line was replaced
         return None
-    return len(written) - len(text) + len(text.encode()[:offset].decode()) + 1
+    return len(source_line) - len(text) + len(text.encode()[:offset].decode()) + 1
 
 
 @cache

@@ -6,8 +6,10 @@ missing ones. The classes in `models.task` check the structure.
 For judges:
 
     label_twice    a label occurs in both lists, or twice in one list, ignoring spaces, quotes, bold
-    and a final period blank_label    a label contains only spaces empty_scale    `score_max` is not
-    above `score_min` conflict       two options specify contradictory places of the verdict
+                   and a final period
+    blank_label    a label contains only spaces
+    empty_scale    `score_max` is not above `score_min`
+    conflict       two options specify contradictory places of the verdict
 """
 
 import re
@@ -191,16 +193,16 @@ def _warn_without_metrics(scorers: list[Any]) -> Iterator[Fault]:
         lacks_metrics = scorer.get("metrics") is None and scorer.get("purpose") != "qa"
         misspelt = any(did_you_mean(str(key), ["metrics"]) for key in scorer if key != "metrics")
         if kind in _OWN_SCORES and lacks_metrics and not misspelt:
-            shown = "the report shows the mean of each numeric score by default"
+            default_note = "the report shows the mean of each numeric score by default"
             advice = "list the metrics you want, or write `metrics: []`"
-            detail = f"this `{kind}` scorer has no `metrics`: {shown}; {advice}"
+            detail = f"this `{kind}` scorer has no `metrics`: {default_note}; {advice}"
             path = ("definition", "scorers", number, "type")
             yield Fault(path, "no_metrics", detail, level="warning")
 
 
 def assign_keys(parts: list[Any], *, name: str = "type") -> list[Any]:
     """Return the parts with keys. The default key is the type, numbered if types repeat."""
-    taken = set(_list_keys(parts))
+    used_keys = set(_list_keys(parts))
     unnamed = Counter(str(part[name]) for part in parts if _lacks_key(part) and name in part)
     counts: Counter[str] = Counter()
     named: list[Any] = []
@@ -209,10 +211,10 @@ def assign_keys(parts: list[Any], *, name: str = "type") -> list[Any]:
             named.append(part)
             continue
         base = key = str(part[name])
-        while (unnamed[base] > 1 and key == base) or key in taken:
+        while (unnamed[base] > 1 and key == base) or key in used_keys:
             counts[base] += 1
             key = f"{base}_{counts[base]}"
-        taken.add(key)
+        used_keys.add(key)
         named.append({**part, "key": key})
     return named
 

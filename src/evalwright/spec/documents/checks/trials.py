@@ -71,7 +71,7 @@ def _check_k(aggregator: dict[str, Any], path: FieldPath) -> Iterator[Fault]:
 
 def check_aggregators(trials: TrialsDefinition | None, scorers: Sequence[Any]) -> Iterator[Fault]:
     """Yield a fault for every unknown score and for every result name that is in use."""
-    tells = all(scorer.score_names is not None for scorer in scorers)
+    all_known = all(scorer.score_names is not None for scorer in scorers)
     known = list(dict.fromkeys(name for each in scorers for name in each.score_names or ()))
     for number, score in enumerate(trials.score_aggregators if trials is not None else ()):
         name, result = score.score_name, score.aggregator.score_name
@@ -81,7 +81,7 @@ def check_aggregators(trials: TrialsDefinition | None, scorers: Sequence[Any]) -
                 detail = f"`{scorer.type}` already has a score `{result}`"
                 hint = "give the result a different name"
                 yield Fault((*path, "aggregator", "score_name"), "duplicate_key", detail, hint)
-        if tells and name not in known and not is_stand_in(name):
+        if all_known and name not in known and not is_stand_in(name):
             gives = f"the scores are {quote_names(known)}" if known else "there are no scorers"
             detail = f"no scorer has a score `{name}`; {gives}"
             hint = did_you_mean(name, known)
@@ -99,17 +99,16 @@ def check_trial_count(definition: BenchmarkTask, trials: int, *, key: str) -> It
 def _warn_of_extrapolation(definition: BenchmarkTask, trials: int, key: str) -> Iterator[Fault]:
     if definition.trials is None:
         return
-    whose = f" of `{key}`" if definition.trials.num_trials != trials else ""
+    suffix = f" of `{key}`" if definition.trials.num_trials != trials else ""
     for number, score in enumerate(definition.trials.score_aggregators):
         aggregator, k = score.aggregator, score.aggregator.k
         if aggregator.function not in PASS_FUNCTIONS or k is None or k <= trials:
             continue
         if trials == 1:
-            detail = (
-                f"k = {k}, but there is one trial{whose}: `{aggregator.short}` is 0 or 1 per sample"
-            )
+            effect = f"`{aggregator.short}` is 0 or 1 per sample"
+            detail = f"k = {k}, but there is one trial{suffix}: {effect}"
         else:
-            detail = f"k = {k} is more than the {trials} trials{whose}: the value is extrapolated"
+            detail = f"k = {k} is more than the {trials} trials{suffix}: the value is extrapolated"
         hint = f"increase `num_trials` to at least {k}"
         path = (*_AGGREGATORS, number, "aggregator", "k")
         yield Fault(path, "suspicious_k", detail, hint, level="warning")

@@ -106,5 +106,5 @@ def open_dataset(
     `cache_dir` is the project's `.evalwright` folder. `task_results` contains the results of other
     tasks, by key. `generated` contains the files with generated rows, by dataset key.
     """
-    around = Surroundings(cache_dir=cache_dir, task_results=task_results, generated=generated)
-    return document.origin.rows(around)
+    surroundings = Surroundings(cache_dir=cache_dir, task_results=task_results, generated=generated)
+    return document.origin.rows(surroundings)

@@ -29,10 +29,10 @@ class Aggregator(Component):
     """Aggregates the scores of several trials."""
 
     function: Function
-    """`mean`, `min`, `max`; `pass@k`: the probability that at least one of k trials passes, 1 - (1
-    - p)^k; `pass^k`: that all do, p^k. p is the share of trials that pass: the score must be true
-      or false,
-    or 1 or 0."""
+    """Aggregation function. `mean`, `min`, `max`: of the scores. `pass@k`: the probability that at
+    least one of k trials passes, 1 - (1 - p)^k. `pass^k`: the probability that all k trials pass,
+    p^k. p is the share of trials that pass; for both functions, scores must be true, false, 1 or 0.
+    """
     k: int | None = Field(default=None, ge=1, strict=True)
     """Value of k. Required for `pass@k` and `pass^k`; not allowed for other functions."""
     score_name: Title | None = None

@@ -248,10 +248,10 @@ def _filter_stand_ins(faults: Iterable[Fault], waiting: Iterable[FieldPath]) -> 
     """Yield the faults that are not caused by a placeholder value."""
     scorers = {path[:_SCORER_DEPTH] for path in waiting}
     for fault in faults:
-        stands_in = any(fault.path[: len(path)] == path for path in waiting) or (
+        is_placeholder = any(fault.path[: len(path)] == path for path in waiting) or (
             fault.rule in BETWEEN_FIELDS and fault.path[:_SCORER_DEPTH] in scorers
         )
-        if fault.rule in _IN_EARNEST or not stands_in:
+        if fault.rule in _IN_EARNEST or not is_placeholder:
             yield fault
 
 

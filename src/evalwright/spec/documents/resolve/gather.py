@@ -210,16 +210,16 @@ def _read_run_files_of_evaluations(
     files: list[_ReadFile], root: Path, environment: Mapping[str, str]
 ) -> Iterator[_ReadFile]:
     """Read other run files in the folder if documents refer to their evaluations."""
-    wanted = {key for file in files for key in _named_evaluations(file.document.data)}
-    wanted -= {key for file in files if (key := _evaluation_key(file)) is not None}
-    if not wanted:
+    missing_keys = {key for file in files for key in _named_evaluations(file.document.data)}
+    missing_keys -= {key for file in files if (key := _evaluation_key(file)) is not None}
+    if not missing_keys:
         return
     known = {os.path.realpath(file.document.file) for file in files}
     for file in list_top_files(root):
         if os.path.realpath(file.path) not in known:
-            read = _read_file(file, environment, {}, main=False)
-            if read.kind == "run" and _evaluation_key(read) in wanted:
-                yield read
+            run_file = _read_file(file, environment, {}, main=False)
+            if run_file.kind == "run" and _evaluation_key(run_file) in missing_keys:
+                yield run_file
 
 
 def _named_evaluations(data: Any) -> Iterator[str]:
@@ -238,9 +238,9 @@ def _evaluation_key(file: _ReadFile) -> str | None:
     """Return the key of the evaluation in a file; None if there is none."""
     data = file.document.data
     in_run = file.kind == "run" and (file.main or not file.folder)
-    found = get_mapping(data, "evaluation") if in_run else data
+    evaluation = get_mapping(data, "evaluation") if in_run else data
     is_evaluation = in_run or file.kind == "evaluation"
-    key = found.get("key") if is_evaluation and isinstance(found, dict) else None
+    key = evaluation.get("key") if is_evaluation and isinstance(evaluation, dict) else None
     return key if isinstance(key, str) else None
 
 
@@ -342,11 +342,13 @@ def _drop_duplicates(items: Iterable[_Item]) -> list[_Item]:
         file, *position = part.place(("key",))
         place = (item.entity.kind, os.path.realpath(file), *position)
         known = places.setdefault(place, {})
-        same = [n for n, other in known.items() if other.entity.part.raw.data == part.raw.data]
-        if not same:
+        duplicates = [
+            n for n, other in known.items() if other.entity.part.raw.data == part.raw.data
+        ]
+        if not duplicates:
             known[number] = item._replace(order=number)
-        elif item.precedence < known[same[0]].precedence:
-            known[number] = item._replace(order=known.pop(same[0]).order)
+        elif item.precedence < known[duplicates[0]].precedence:
+            known[number] = item._replace(order=known.pop(duplicates[0]).order)
     unique = {number: item for known in places.values() for number, item in known.items()}
     return [unique[number] for number in sorted(unique)]
 

@@ -221,15 +221,15 @@ class Resolver:
         inputs: list[tuple[FieldPath, ResolvedSpec]] = []
         siblings: set[_SpecKey] = set()
         for named in _list_inputs(spec):
-            path, _, wanted = named
+            path, _, spec_key = named
             entity, specs = self._resolve_input(named, part, run_config)
             if entity is None:
                 continue
-            chosen = [each for each in specs if wanted in {None, each.key}]
+            chosen = [each for each in specs if spec_key in {None, each.key}]
             inputs += [(path, each) for each in chosen]
             siblings |= {(each.evaluation_key, each.key) for each in specs}
             if not chosen:
-                self._add(part, _explain_missing_input(path, wanted, entity))
+                self._add(part, _explain_missing_input(path, spec_key, entity))
         datasets = self._references.entities["dataset"]
         repeated, faults = _repeat_specs(spec, _ResolvedInputs(inputs, siblings, datasets))
         self._add(part, faults)
@@ -373,13 +373,15 @@ def _list_inputs(spec: WrittenSpec) -> Iterator[_NamedInput]:
     for number, data in enumerate(get_list(spec.data, "inputs")):
         key = data.get("evaluation_key") if isinstance(data, dict) else None
         if isinstance(key, str) and not spec.waits("inputs", number):
-            wanted = data.get("task_specification_key")
+            spec_key = data.get("task_specification_key")
             path: FieldPath = (*spec.path, "inputs", number)
-            yield _NamedInput(path, key, wanted if isinstance(wanted, str) else None)
+            yield _NamedInput(path, key, spec_key if isinstance(spec_key, str) else None)
 
 
-def _explain_missing_input(path: FieldPath, wanted: str | None, evaluation: Entity) -> list[Fault]:
-    """Explain why an evaluation lacks a specification or, without `wanted`, has none at all.
+def _explain_missing_input(
+    path: FieldPath, spec_key: str | None, evaluation: Entity
+) -> list[Fault]:
+    """Explain why an evaluation lacks a specification or, without `spec_key`, has none at all.
 
     A specification with errors is not missing, because its errors are reported elsewhere.
     """
@@ -389,20 +391,20 @@ def _explain_missing_input(path: FieldPath, wanted: str | None, evaluation: Enti
         if isinstance(spec, dict)
     }
     known = [key for key, kind in kinds.items() if kind != "repeatability"]
-    if wanted is None:
+    if spec_key is None:
         detail = f"evaluation `{evaluation.key}` has no task specification that can be repeated"
         hint = "use an evaluation that runs tasks, or add a task to this one"
         where = (*path, "evaluation_key")
         return [] if known else [Fault(where, "unknown_specification", detail, hint)]
     where = (*path, "task_specification_key")
-    if kinds.get(wanted) == "repeatability":
-        detail = f"`{wanted}` is itself a repeatability specification"
+    if kinds.get(spec_key) == "repeatability":
+        detail = f"`{spec_key}` is itself a repeatability specification"
         return [Fault(where, "conflict", detail, "use the specifications that it repeats")]
-    if wanted in kinds:
+    if spec_key in kinds:
         return []
     has = f"it has {quote_names(known)}" if known else "it has none"
-    detail = f"evaluation `{evaluation.key}` has no task specification `{wanted}`; {has}"
-    return [Fault(where, "unknown_specification", detail, did_you_mean(wanted, known))]
+    detail = f"evaluation `{evaluation.key}` has no task specification `{spec_key}`; {has}"
+    return [Fault(where, "unknown_specification", detail, did_you_mean(spec_key, known))]
 
 
 class _ResolvedInputs(NamedTuple):
@@ -450,7 +452,9 @@ def _repeat_specs(
         if first.setdefault(key, path) != path:
             faults.append(Fault(path, "duplicate_key", f"`{spec.key}` is already an input"))
             continue
-        reading, why, hint = _read_repetitions(spec, keys, inputs, here=written.entity.key)
+        reading, why, hint = _read_repetitions(
+            spec, keys, inputs, evaluation_key=written.entity.key
+        )
         faults += [Fault(path, "conflict", why, hint)] if why else []
         specs.append(
             replace(
@@ -469,7 +473,11 @@ def _repeat_specs(
 
 
 def _read_repetitions(
-    spec: ResolvedSpec, keys: Mapping[_SpecKey, str], inputs: _ResolvedInputs, *, here: str
+    spec: ResolvedSpec,
+    keys: Mapping[_SpecKey, str],
+    inputs: _ResolvedInputs,
+    *,
+    evaluation_key: str,
 ) -> tuple[ResolvedSpec, str, str]:
     """Return the specification with results of repetitions as sources, or a problem and a hint.
 
@@ -484,7 +492,7 @@ def _read_repetitions(
             through = f"through dataset `{name}`, which changes it or joins it with others"
             why = f"{why} {through}, so it cannot be read from a repeated run"
             return spec, why, f"repeat only `{source}`"
-        if place in inputs.siblings and spec.evaluation_key != here:
+        if place in inputs.siblings and spec.evaluation_key != evaluation_key:
             why += ", which is not repeated: the result of an earlier run would be read"
             return spec, why, f"add `{source}` as an input"
     return spec, "", ""

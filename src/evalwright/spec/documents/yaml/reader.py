@@ -6,8 +6,9 @@
     document.problems              all problems; empty if the file is valid
 
 Supports:   the core schema of YAML 1.2, `!include`, `$ref`, `$VARIABLE`, anchors and merge keys;
-limits on size, nesting and repetition; errors for duplicate keys. Does not:   raise exceptions for
-the content of a file, or run code: tags for Python objects are reported as errors.
+            limits on size, nesting and repetition; errors for duplicate keys.
+Does not:   raise exceptions for the content of a file, or run code: tags for Python objects are
+            reported as errors.
 """
 
 import os

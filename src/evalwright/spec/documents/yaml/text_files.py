@@ -114,10 +114,8 @@ def check_inside(written: str, file: str, roots: Sequence[str]) -> str:
     """Return why a path in a document may not be included; `""` if it may."""
     try:
         real = Path(os.path.realpath(path_beside(file, written)))
-    except (
-        OSError,
-        ValueError,
-    ):  # a NUL byte in the path, which is reported when the file is opened
+    except (OSError, ValueError):
+        # A NUL byte in the path, which is reported when the file is opened.
         return ""
     if any(real.is_relative_to(root) for root in roots):
         return ""
@@ -129,18 +127,16 @@ OUTSIDE_HINT = "copy it into the project, or allow its folder with `--include-ro
 
 def display_path(path: str) -> str:
     """Return a path for messages."""
-    tidy = os.path.normpath(path)
-    if "\0" in path or os.path.realpath(tidy) != os.path.realpath(path):
+    normalized = os.path.normpath(path)
+    if "\0" in path or os.path.realpath(normalized) != os.path.realpath(path):
         return path  # `link/..` may be a different folder
-    if Path(tidy).is_absolute():
+    if Path(normalized).is_absolute():
         try:
-            tidy = str(Path(tidy).relative_to(Path.cwd()))
-        except (
-            ValueError,
-            OSError,
-        ):  # not below the current folder, or the current folder was deleted
-            return tidy
-    return tidy
+            normalized = str(Path(normalized).relative_to(Path.cwd()))
+        except (ValueError, OSError):
+            # Not below the current folder, or the current folder was deleted.
+            return normalized
+    return normalized
 
 
 def path_beside(file: str, written: str) -> str:

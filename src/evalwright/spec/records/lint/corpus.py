@@ -1,9 +1,9 @@
 """Compact storage of prompts for lint, and queries on it.
 
 Kept:       three 64-bit digests per record (of its text and words), and one per target; the words
-of each distinct prompt, four bytes each. No text is kept. Limit:      10,000,000 words (200,000
-prompts of 50 words), which need 40 MB, and 300 MB more during the comparison. Further prompts are
-counted but not compared.
+            of each distinct prompt, four bytes each. No text is kept.
+Limit:      10,000,000 words (200,000 prompts of 50 words), which need 40 MB, and 300 MB more during
+            the comparison. Further prompts are counted but not compared.
 
 A word is represented by its CRC-32. Two words with the same CRC-32 (a chance of one in four billion
 per pair) count as equal.
@@ -71,9 +71,9 @@ class PromptCorpus:
         """Add a record; return the number of its prompt and its similarities to earlier records."""
         text = _digest(normalize(render(task)).encode())
         anywhere = self._texts.setdefault(text, record)
-        here = self._texts.setdefault(text ^ crc32(task.category.encode()), record)
-        same_text = None if here == record else here
-        elsewhere = None if here != record or anywhere == record else anywhere
+        first_record = self._texts.setdefault(text ^ crc32(task.category.encode()), record)
+        same_text = None if first_record == record else first_record
+        elsewhere = None if first_record != record or anywhere == record else anywhere
         spoken = array("I", map(crc32, words.all))
         examples = [
             text for shot in task.few_shot_examples for text in (shot.prompt, shot.completion)
@@ -110,14 +110,16 @@ class PromptCorpus:
             indices = [index for index, phrase in enumerate(phrases) if len(phrase) == size]
             if not indices:
                 continue
-            wanted = codes(np.array([phrases[index] for index in indices], np.uint32).T)
-            order = np.argsort(wanted)
-            wanted = wanted[order]
+            phrase_codes = codes(np.array([phrases[index] for index in indices], np.uint32).T)
+            order = np.argsort(phrase_codes)
+            phrase_codes = phrase_codes[order]
             for begin, end in blocks(starts):
                 ends = range(end - size + 1, end + 1)
-                here = codes([words[begin + i : max(begin, stop)] for i, stop in enumerate(ends)])
-                nearest = np.searchsorted(wanted, here).clip(max=len(wanted) - 1)
-                at = np.flatnonzero(wanted[nearest] == here)
+                block_codes = codes(
+                    [words[begin + i : max(begin, stop)] for i, stop in enumerate(ends)]
+                )
+                nearest = np.searchsorted(phrase_codes, block_codes).clip(max=len(phrase_codes) - 1)
+                at = np.flatnonzero(phrase_codes[nearest] == block_codes)
                 prompts = np.searchsorted(starts, at + begin, side="right") - 1
                 inside = at + begin + size <= starts[prompts + 1]
                 pairs = order[nearest[at[inside]]] << 32 | prompts[inside]

@@ -4,8 +4,9 @@
 distributed.
 
 Why:    a model that always answers the most frequent letter beats chance without reading the
-questions, and a model's preference for a letter affects its score. Wrong:  if the order of the
-options has a meaning (numbers in ascending order, `yes` before `no`) and cannot be shuffled.
+        questions, and a model's preference for a letter affects its score.
+Wrong:  if the order of the options has a meaning (numbers in ascending order, `yes` before `no`)
+        and cannot be shuffled.
 
 Reported once per file if there are at least 20 such records, a letter is correct at least 1.5 times
 or at most half as often as in a uniform distribution, and the probability of such an uneven
@@ -14,9 +15,11 @@ distribution is below 0.001. Records whose options were not found do not count.
 `uneven_length`: a prompt is much longer or shorter than others in its category.
 
 Why:    a prompt with 40 times the usual length is often a document that was pasted by mistake, and
-a prompt with a thirtieth of it may have been cut off. Both cost money or points unintentionally.
+        a prompt with a thirtieth of it may have been cut off. Both cost money or points
+        unintentionally.
 Wrong:  if a category contains a few records of a different kind (one long-context question among
-short ones). If more than one record in twenty is far off, the category is mixed, and it is skipped.
+        short ones). If more than one record in twenty is far off, the category is mixed, and it is
+        skipped.
 
 A length is far off if it differs from the median by a factor of 50, or by a factor of 8 if the
 robust z-score of its logarithm is also above 6: z = 0.6745 · (x - median) / MAD, where MAD is the
@@ -77,19 +80,20 @@ class SkewedLetters(Rule):
         records = self._right.total()
         if self._first is None or records < _FEWEST_ANSWERS:
             return
-        even = {letter: self._even[letter] / 60 for letter in sorted(self._even)}
-        ratios = [self._right[letter] / expected for letter, expected in even.items()]
+        expected_counts = {letter: self._even[letter] / 60 for letter in sorted(self._even)}
+        ratios = [self._right[letter] / expected for letter, expected in expected_counts.items()]
         if min(ratios) > _SELDOM and max(ratios) < _OFTEN:
             return
-        statistic = sum((self._right[letter] - e) ** 2 / e for letter, e in even.items())
-        if chi_square_tail(statistic, len(even) - 1) >= _MOST_P:
+        statistic = sum((self._right[letter] - e) ** 2 / e for letter, e in expected_counts.items())
+        if chi_square_tail(statistic, len(expected_counts) - 1) >= _MOST_P:
             return
-        counts = ", ".join(f"{letter} {self._right[letter]}" for letter in even)
-        favourite, most = self._right.most_common(1)[0]
+        counts = ", ".join(f"{letter} {self._right[letter]}" for letter in expected_counts)
+        favorite, most_frequent = self._right.most_common(1)[0]
         detail = (
-            f"of {records} answers {counts}: always answering {favourite} scores "
-            f"{most / records:.0%} "
-            f"where an even distribution gives {even[favourite] / records:.0%}; shuffle the options"
+            f"of {records} answers {counts}: always answering {favorite} scores "
+            f"{most_frequent / records:.0%} "
+            f"where an even distribution gives {expected_counts[favorite] / records:.0%}; "
+            "shuffle the options"
         )
         yield Finding(self._first, self.name, "targets", detail, of_file=True)
 

@@ -3,8 +3,9 @@
 `duplicate_prompt`: a record has the same prompt as an earlier record.
 
 Why:    the question counts twice in every mean, and confidence intervals treat the copies as two
-observations. If the targets also differ, one of the records is wrong. Wrong:  if a question is
-repeated on purpose, to be scored by two metrics, and for questions about capital letters.
+        observations. If the targets also differ, one of the records is wrong.
+Wrong:  if a question is repeated on purpose, to be scored by two metrics, and for questions about
+        capital letters.
 
 The rendered texts, including examples, are compared, ignoring case and whitespace.
 
@@ -26,9 +27,8 @@ instruction are compared by the reviews.
 
 Rare triples also select the prompts to compare. A triple in five prompts results in ten pairs, so
 the work grows linearly with the number of words.
-
 Does not:   find more than five prompts that are all nearly the same, because they look like a
-template.
+            template.
 """
 
 from collections.abc import Iterable, Iterator
@@ -95,12 +95,12 @@ class NearDuplicate(Rule):
         """Report all but the first prompt of each group of near duplicates."""
         if len(self._corpus) < _FEWEST_PROMPTS:
             return
-        beside: dict[int, set[int]] = {}
+        neighbors: dict[int, set[int]] = {}
         for first, second in SimilarPrompts(self._corpus).pairs():
-            beside.setdefault(first, set()).add(second)
-            beside.setdefault(second, set()).add(first)
-        for prompt in _all_but_the_first(beside):
-            nearest = self._places.describe(self._corpus.first(min(beside[prompt])))
+            neighbors.setdefault(first, set()).add(second)
+            neighbors.setdefault(second, set()).add(first)
+        for prompt in _all_but_the_first(neighbors):
+            nearest = self._places.describe(self._corpus.first(min(neighbors[prompt])))
             detail = (
                 f"nearly the same words as {nearest}, the same numbers and a target in common: "
                 "the record counts twice; remove one, or make them differ"
@@ -108,16 +108,16 @@ class NearDuplicate(Rule):
             yield Finding(self._corpus.first(prompt), self.name, "prompt", detail)
 
 
-def _all_but_the_first(beside: dict[int, set[int]]) -> Iterable[int]:
+def _all_but_the_first(neighbors: dict[int, set[int]]) -> Iterable[int]:
     """Yield all members of each connected group except the smallest."""
     seen: set[int] = set()
-    for start in sorted(beside):
+    for start in sorted(neighbors):
         if start in seen:
             continue
         seen.add(start)
         waiting = [start]
         while waiting:
-            for neighbour in beside[waiting.pop()] - seen:
+            for neighbour in neighbors[waiting.pop()] - seen:
                 seen.add(neighbour)
                 waiting.append(neighbour)
                 yield neighbour
@@ -141,12 +141,12 @@ class SimilarPrompts:
                 yield first, second
 
     def _candidates(self) -> Iterator[tuple[int, int]]:
-        threes = self._threes()
-        prompts = (threes & np.uint64((1 << _PROMPT_BITS) - 1)).astype(np.uint32)
-        threes >>= np.uint64(_PROMPT_BITS)
-        begins = np.flatnonzero(_is_new(threes))
-        sizes = np.diff(begins, append=len(threes))
-        self._templates = threes[begins[sizes > MOST_OF_ONE_TEXT]]
+        triples = self._triples()
+        prompts = (triples & np.uint64((1 << _PROMPT_BITS) - 1)).astype(np.uint32)
+        triples >>= np.uint64(_PROMPT_BITS)
+        begins = np.flatnonzero(_is_new(triples))
+        sizes = np.diff(begins, append=len(triples))
+        self._templates = triples[begins[sizes > MOST_OF_ONE_TEXT]]
         rare = np.repeat(sizes <= MOST_OF_ONE_TEXT, sizes)
         has = np.bincount(prompts[rare], minlength=len(self._kinds))
         pieces = []
@@ -158,10 +158,10 @@ class SimilarPrompts:
                 pieces.append(first[alike].astype(np.int64) << _HALF | second[alike])
         pairs, shared = np.unique(np.concatenate(pieces), return_counts=True)
         first, second = pairs >> _HALF, pairs & _LOW
-        enough = shared >= _SHARED_AT_LEAST * np.maximum(has[first], has[second])
-        yield from zip(first[enough].tolist(), second[enough].tolist(), strict=True)
+        are_similar = shared >= _SHARED_AT_LEAST * np.maximum(has[first], has[second])
+        yield from zip(first[are_similar].tolist(), second[are_similar].tolist(), strict=True)
 
-    def _threes(self) -> Integers:
+    def _triples(self) -> Integers:
         """Return all distinct triples of consecutive words with their prompts, sorted.
 
         The upper 40 bits represent the words, the lower 24 the prompt. Prompts that are too short
@@ -174,8 +174,8 @@ class SimilarPrompts:
             prompts = np.repeat(np.arange(len(sizes), dtype=np.uint64)[inside], sizes[inside])
             long_enough = np.repeat(sizes[inside] >= ONE_IN, sizes[inside])[2:]
             at = np.flatnonzero(long_enough & (prompts[:-2] == prompts[2:]))
-            threes = _threes_of(self._words[begin:end])[at]
-            pieces.append(threes << np.uint64(_PROMPT_BITS) | prompts[at])
+            triples = _make_triples(self._words[begin:end])[at]
+            pieces.append(triples << np.uint64(_PROMPT_BITS) | prompts[at])
         packed = np.concatenate(pieces)
         packed.sort()
         return packed[_is_new(packed)]
@@ -193,11 +193,11 @@ class SimilarPrompts:
     def _without_templates(self, prompt: int) -> list[int]:
         """Return the words that are in a rare triple."""
         words = self._slice(prompt)
-        threes = _threes_of(words)
+        triples = _make_triples(words)
         if not len(self._templates):
             return self._all_words(prompt)
-        places = np.searchsorted(self._templates, threes).clip(max=len(self._templates) - 1)
-        rare = self._templates[places] != threes
+        places = np.searchsorted(self._templates, triples).clip(max=len(self._templates) - 1)
+        rare = self._templates[places] != triples
         own = np.zeros(len(words), bool)
         for shift in range(3):
             own[shift : shift + len(rare)] |= rare
@@ -214,7 +214,7 @@ def _is_new(values: Integers) -> Booleans:
     return new
 
 
-def _threes_of(words: Integers) -> Integers:
+def _make_triples(words: Integers) -> Integers:
     return codes([words[:-2], words[1:-1], words[2:]]) >> np.uint64(_PROMPT_BITS)
 
 

@@ -4,13 +4,13 @@
 
 Why:    a model that knows the answer cannot know which of the two letters counts as correct.
 Wrong:  if options differ in something that is not in the text, or only in whitespace (a question
-about indentation).
+        about indentation).
 
 `target_not_an_option`: the letter of the target is not among the options of the prompt.
 
 Why:    no answer to the question can be correct.
 Wrong:  if not all options were found. A prompt in which the letter looks like an option in any
-format is skipped.
+        format is skipped.
 
 `empty_target`: an empty answer scores 1.
 
@@ -20,18 +20,19 @@ Wrong:  if an empty answer is correct, such as in a record that tests a stop seq
 `unreachable_target`: no output can score 1.
 
 Why:    the record lowers the score of every model equally, and looks like a hard question. The
-causes are: the post-process rule never returns the target (`lower` and a target with a capital
-letter, `extract_first_line` and a target with several lines); a `code_exec` target is not valid
-Python, always fails (`assert False`) or imports a module that is not installed, so that the record
-fails at stage `score` for every program; or a `bleu_4` target has no words. Wrong:  never, if the
-sandbox uses the same Python as lint.
+        causes are: the post-process rule never returns the target (`lower` and a target with a
+        capital letter, `extract_first_line` and a target with several lines); a `code_exec` target
+        is not valid Python, always fails (`assert False`) or imports a module that is not
+        installed, so that the record fails at stage `score` for every program; or a `bleu_4` target
+        has no words.
+Wrong:  never, if the sandbox uses the same Python as lint.
 
 One reachable target is enough, except in `code_exec`, where all targets must pass.
 
 `answer_in_examples`: a few-shot example asks the question of the record itself.
 
-Why:    the model can copy the answer. Wrong:  if an example is nearly the same as the question but
-has a different meaning.
+Why:    the model can copy the answer.
+Wrong:  if an example is nearly the same as the question but has a different meaning.
 
 Reported if an example's prompt equals the record's prompt, ignoring case, whitespace and
 punctuation. Also reported if its completion is a target and its prompt is contained in the record's
@@ -43,8 +44,8 @@ labels.
 `Label:` or `Problem:` and `Solution:`, and starts another one.
 
 Why:    examples belong in `few_shot_examples`, where they are counted and rendered in the same way
-for every model. Wrong:  if the question is about the pairs, such as a function in a table of
-values.
+        for every model.
+Wrong:  if the question is about the pairs, such as a function in a table of values.
 """
 
 import re
@@ -202,8 +203,10 @@ def find_shown_answer(record: LintedRecord) -> str | None:
     targets = {normalize(target).strip(_EDGES) for target in task.targets}
     for number, example in enumerate(task.few_shot_examples):
         right = normalize(example.completion).strip(_EDGES) in targets
-        asked = _words(example.prompt)
-        if (asked == record.words and asked.all) or (right and _asks_same(asked, record)):
+        example_words = _words(example.prompt)
+        if (example_words == record.words and example_words.all) or (
+            right and _asks_same(example_words, record)
+        ):
             shows = "shows its answer" if right else "shows a different answer"
             asks = f"`few_shot_examples[{number}]` asks the same question as the record"
             return f"{asks} and {shows}; replace it"
@@ -223,19 +226,19 @@ def find_embedded_examples(record: LintedRecord) -> str | None:
     )
 
 
-def _asks_same(asked: PromptWords, record: LintedRecord) -> bool:
+def _asks_same(example_words: PromptWords, record: LintedRecord) -> bool:
     """Whether an example with the right completion asks nearly the same question."""
     from rapidfuzz.distance.LCSseq import distance
 
-    here = record.words
-    inside = b" %b " % b" ".join(asked.all) in b" %b " % b" ".join(here.all)
-    if inside and len(asked.all) >= _FEWEST_WORDS_INSIDE:
+    record_words = record.words
+    inside = b" %b " % b" ".join(example_words.all) in b" %b " % b" ".join(record_words.all)
+    if inside and len(example_words.all) >= _FEWEST_WORDS_INSIDE:
         return True
-    if asked.exact != here.exact:
+    if example_words.exact != record_words.exact:
         return False
     template = _shared_words(record.task.few_shot_examples)
-    first = [word.decode() for word in asked.all if word not in template]
-    second = [word.decode() for word in here.all if word not in template]
+    first = [word.decode() for word in example_words.all if word not in template]
+    second = [word.decode() for word in record_words.all if word not in template]
     most = max(len(first), len(second)) // _ONE_IN
     return bool(most) and distance(first, second, score_cutoff=most) <= most
 
