@@ -7,9 +7,9 @@
 
 Each line contains one answer. `output` is the text of the answer, or a whole output as JSON
 (embeddings, tool calls, references or the result of a custom task). Lines with the same id are
-trials of the same sample, in order. `logprobs` is optional: it contains one natural log-probability
-per token, from which the confidence of the answer is computed. If an id is not in the file, the
-sample fails and does not count as a wrong answer.
+trials of the same sample, in order. `logprobs` is optional: it contains one log-probability (a
+natural logarithm) per token, from which the confidence of the answer is computed. If an id is not
+in the file, the sample fails and does not count as a wrong answer.
 """
 
 from hashlib import blake2b

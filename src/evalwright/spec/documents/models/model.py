@@ -118,7 +118,7 @@ class CustomConnection(Component):
 
     connection_type: Literal["custom_connection"] = "custom_connection"
     url: str
-    """Complete URL. Nothing is appended to it."""
+    """Full URL. Nothing is appended to it."""
     api_key: Header | None = None
     """Sent as `Authorization: Bearer …`."""
     model_key: str | None = None

@@ -70,8 +70,8 @@ class ExistsDefinition(Component):
     type: Literal["exists"]
     """Kind of rule."""
     metric: Title
-    """Name of a metric value, as shown in reports or set in the metric. If no value has this name,
-    the key of a metric in the task."""
+    """Name of a metric value, as shown in reports or set in the metric, or, if no value has this
+    name, the key of a metric in the task."""
 
 
 class ThresholdDefinition(Component):
@@ -80,8 +80,8 @@ class ThresholdDefinition(Component):
     type: Literal["threshold"]
     """Kind of rule."""
     metric: Title
-    """Name of a metric value, as shown in reports or set in the metric. If no value has this name,
-    the key of a metric in the task."""
+    """Name of a metric value, as shown in reports or set in the metric, or, if no value has this
+    name, the key of a metric in the task."""
     operator: Operator
     """Comparison operator. Put it in quotes, because `>` starts a text block in YAML."""
     threshold: Threshold
