@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import subprocess
 import tempfile
 import threading
 import time
@@ -10,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.living import ends, is_running
+from tests.living import ends, is_running, wait_until
 
 from evalwright import processes
 from evalwright.processes import Child, Ended, Launch
@@ -312,3 +313,14 @@ def test_what_a_link_points_to_is_left_alone(tmp_path: Path) -> None:
 
     assert (outside / "file").exists()
     assert outside.stat().st_mode & 0o777 == 0o500
+
+
+def test_a_process_that_is_exiting_is_told_from_one_that_runs() -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        assert not processes.is_exiting(process.pid)
+
+        process.kill()
+
+        # Not reaped, so its entry in /proc stays.
+        wait_until(lambda: processes.is_exiting(process.pid))
+    assert not processes.is_exiting(process.pid)

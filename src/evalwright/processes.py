@@ -52,6 +52,8 @@ ENVIRONMENT = {
 _LOOK_S = 0.05
 # A child that closed its report is about to end.
 _LOOK_CLOSED_S = 0.002
+_PF_EXITING = 0x4
+"""The flag of an exiting process on Linux."""
 _CHUNK_BYTES = 64 * 1024
 
 # `signal` instead of `_signal` would cost half the time of the start again, `json` all of it. The
@@ -281,7 +283,7 @@ class Pipe:
 def read_cpu_seconds(pid: int) -> float | None:
     """Return the CPU time of a process and its living descendants; None if it cannot be read."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = _read_stat(pid)
         children = [
             int(child)
             for tasks in Path(f"/proc/{pid}/task").iterdir()
@@ -292,6 +294,22 @@ def read_cpu_seconds(pid: int) -> float | None:
     user, system = int(fields[11]), int(fields[12])
     total = (user + system) / os.sysconf("SC_CLK_TCK")
     return total + sum(filter(None, map(read_cpu_seconds, children)))
+
+
+def is_exiting(pid: int) -> bool:
+    """Whether a process has begun to exit. On a busy machine, it may need seconds to finish.
+
+    Its descriptors may be closed before it counts as dead. False if the system does not tell.
+    """
+    try:
+        return bool(int(_read_stat(pid)[6]) & _PF_EXITING)
+    except (OSError, ValueError, IndexError):
+        return False
+
+
+def _read_stat(pid: int) -> list[str]:
+    """Return the fields of `/proc/PID/stat` after the name of the program."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def is_dead(process: subprocess.Popen[bytes]) -> bool:

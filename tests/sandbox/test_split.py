@@ -538,12 +538,12 @@ REFUSED = {
     "Point(1) + 1": f"`+` between an object of class `Point` {OWN_CODE}",
     "1 in Point(1)": f"`in` between an object of class `Point` {OWN_CODE}",
     "with Calm(): 1 / 0": "a `with` block of a `Calm` swallows an error of the target",
-    "class Mine: pass\nsame(Mine())": "a `Mine` cannot be passed to the candidate",
-    "class Mine: pass\nsame([{1: Mine()}])": "a `Mine` cannot be passed to the candidate",
-    "class Mine(list): pass\nsame(Mine())": "a `Mine` cannot be passed to the candidate",
-    "same('x' * 8 * 1024**2)": "more than 8 MiB cannot be passed to the candidate",
+    "class Mine: pass\nsame(Mine())": "a `Mine` cannot be passed to the program",
+    "class Mine: pass\nsame([{1: Mine()}])": "a `Mine` cannot be passed to the program",
+    "class Mine(list): pass\nsame(Mine())": "a `Mine` cannot be passed to the program",
+    "same('x' * 8 * 1024**2)": "more than 8 MiB cannot be passed to the program",
     "x = []\nfor _ in range(101): x = [x]\nsame(x)": (
-        "nested more than 100 deep cannot be passed to the candidate"
+        "nested more than 100 deep cannot be passed to the program"
     ),
     "try: Point(1) + 1\nexcept TypeError: pass": (
         f"`+` between an object of class `Point` {OWN_CODE}"

@@ -187,13 +187,13 @@ def test_the_split_says_what_one_process_says(split: Jailed, together: Jailed, c
         pytest.param(
             "def f(): return 'x' * (9 << 20)",
             "len(f()) == 9 << 20",
-            "the candidate's answer cannot be passed: a value of more than 8 MiB",
+            "the program's answer cannot be passed: a value of more than 8 MiB",
             id="too large an answer",
         ),
         pytest.param(
             "def f(file): return file.read()",
             "import io\nassert f(io.StringIO('a')) == 'a'",
-            "a `StringIO` cannot be passed to the candidate",
+            "a `StringIO` cannot be passed to the program",
             id="a file",
         ),
     ],

@@ -88,7 +88,7 @@ class Check(Struct, frozen=True, kw_only=True):
     """How the program broke the check, which no program does that passes in its own process."""
     targets: tuple[_Target, ...] = ()
     silent_s: float = 0.0
-    """If the time ran out: how long the program took at least over one answer."""
+    """If the time ran out: how long the program took, at least, to answer."""
 
 
 def ran_out_of_wall_time(program: Program, ended: Ended) -> bool:
@@ -109,7 +109,7 @@ def rest_on_wall_clock(execution: Execution) -> Execution:
 
 
 def silence_s(program: Program) -> float:
-    """How long one answer may take before the evaluator says so."""
+    """How long the program may be silent, in all, before the evaluator says so."""
     return program.timeout_s / 2
 
 
@@ -165,6 +165,8 @@ def check_report(program: Program, ended: Ended, nonce: str) -> Check:
         return Check(final=judge_report(program, ended, nonce, verified=True))
     if records and isinstance(records[-1], _Died) and records[-1].cause == "program":
         return Check(broken=f"aborts the check: {records[-1].detail}")
+    if ended.why == "output":
+        return Check(broken="prints too much, only in the check")
     _, detail = _choose_outcome(program, ended, None, records)
     was_silent = any(isinstance(record, _Silent) for record in records)
     return Check(
@@ -182,7 +184,7 @@ def combine(plain: Execution, check: Check) -> Execution:
         return _refuse(
             plain,
             f"the program passes in its own process within {plain.duration_s:.2f} s, but takes "
-            f"more than {check.silent_s:g} s for one answer in the check",
+            f"more than {check.silent_s:g} s to answer in the check",
         )
     if any(plain.targets) and check.problem:
         reason = check.problem

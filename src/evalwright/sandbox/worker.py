@@ -25,6 +25,7 @@ from msgspec import Struct
 
 from evalwright.processes import ENVIRONMENT, START_S, Ended, Pipe, Why, read_cpu_seconds
 from evalwright.sandbox import verdict
+from evalwright.sandbox.inside.wire import SILENCES
 from evalwright.types import Execution, Program
 from evalwright.vocabulary import MAX_OUTPUT_BYTES
 
@@ -148,7 +149,7 @@ class SandboxWorker:
             cpu_s = (math.ceil(program.timeout_s) + 1) * _CORES
             descriptors = [number for each in evaluations for number in each.theirs]
             try:
-                silence_us = max(1, int(verdict.silence_s(program) * 1e6))
+                silence_us = max(1, int(verdict.silence_s(program) * 1e6 / SILENCES))
                 order = {"cpu_s": cpu_s, "silence_us": silence_us, "verdicts": verdicts}
                 self._send(order, tuple(descriptors))
                 for evaluation in evaluations:

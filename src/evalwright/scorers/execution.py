@@ -4,7 +4,7 @@ from evalwright.impossible_targets import explain_impossible
 from evalwright.ports import Sandbox
 from evalwright.types import Program, Score
 
-EXECUTION_VERSION = 3
+EXECUTION_VERSION = 4
 """Increase it when the same program may get a different score."""
 
 

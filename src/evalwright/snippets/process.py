@@ -21,7 +21,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from evalwright.processes import ENVIRONMENT, is_dead, kill_group
+from evalwright.processes import ENVIRONMENT, is_dead, is_exiting, kill_group
 from evalwright.snippets.inside.channel import SIZE, Activity
 from evalwright.snippets.inside.tracing import forbid_tracing
 from evalwright.snippets.sources import Source
@@ -40,6 +40,9 @@ _OBJECTS = Path(__file__).parents[1] / "objects"
 _INHERITED = ("HOME", "LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "TMPDIR", "TZ")
 _SLACK_BYTES = 2 * 1024**2
 _DYING_S = 0.2
+"""How long a process whose connection was lost may take to show that it is exiting."""
+_EXITING_S = 30.0
+"""How long an exiting process may take on a busy machine."""
 _CHUNK_BYTES = 256 * 1024
 
 
@@ -163,8 +166,11 @@ class SnippetProcess:
 
         If the process only closed its connection, no call is held responsible.
         """
-        deadline = time.monotonic() + _DYING_S
-        while not is_dead(self._process) and time.monotonic() < deadline:
+        lost_at = time.monotonic()
+        while not is_dead(self._process):
+            waited = time.monotonic() - lost_at
+            if waited > (_EXITING_S if is_exiting(self.pid) else _DYING_S):
+                break
             time.sleep(0.002)
         if not is_dead(self._process):
             self.kill()

@@ -32,3 +32,14 @@ def read_programs(text: str) -> list[CorpusProgram]:
         joined = tuple("\n".join(lines) for lines in targets)
         programs.append(CorpusProgram("\n".join(source), joined))
     return programs
+
+
+def read_named_programs(text: str) -> dict[str, CorpusProgram]:
+    """Read blocks that begin with `# ` and a name."""
+    named = {}
+    for program in read_programs(text):
+        name, _, source = program.source.partition("\n")
+        if not name.startswith("# ") or name[2:] in named:
+            raise ValueError(f"no name of its own: {name}")
+        named[name[2:]] = CorpusProgram(source, program.targets)
+    return named

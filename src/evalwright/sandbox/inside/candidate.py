@@ -25,13 +25,14 @@ objects that have no form of their own, have a number:
     x number, class, args, text, cause, notes
                                  an exception
     f number                     a function of the evaluator's, on its way back
+    X number                     an exception of the evaluator's, on its way back
 
 The evaluator hands over:
 
     h number     the object of that number                  f number, name   a function to call back
     g name       what the candidate calls by that name      n number         an iterator, by `next`
-    X name, …    a builtin exception                        m name           a module
-    Q name       the builtin of that name
+    X number, name, …            a builtin exception; its number, or null, brings it back
+    m name       a module                                   Q name           a builtin
 
 Nothing in here is trusted: the candidate can do what it likes to this process. Precautions against
 patched builtins are for the sake of honest candidates.
@@ -87,9 +88,11 @@ class _CandidateProcess:
         self._numbers: dict[int, int] = {}
         self.descriptions: dict[int, list[Any]] = {}
         self._functions: dict[int, _RemoteFunction] = {}
+        self._errors: dict[int, BaseException] = {}
+        self.error_numbers: dict[int, int] = {}
         self._actions: dict[str, Callable[..., Any]] = {
             **_ACTIONS,
-            "get": self.names.__getitem__,
+            "get": self._find_global,
             "put": self._change_global,
             "capture": self._begin_capture,
             "captured": self._end_capture,
@@ -123,7 +126,7 @@ class _CandidateProcess:
         for stream in self._streams:
             judging.flush(stream)
         body = values.pack(message)
-        if len(body) > wire.MAX_BYTES and message[0] == "raise":
+        if len(body) > wire.MAX_BYTES and message[0] == "raise" and message[1][0] == "x":
             message[1][3] = None  # what it was raised with; its text says enough
             body = values.pack(message)
         if len(body) > wire.MAX_BYTES:
@@ -224,6 +227,21 @@ class _CandidateProcess:
         if number not in self._functions:
             self._functions[number] = _RemoteFunction(self.call_back, number, name)
         return self._functions[number]
+
+    def make_error(self, number: int | None, name: str, arguments: list[Any]) -> BaseException:
+        """An exception of the evaluator's: of one number, always the same object."""
+        error = None if number is None else self._errors.get(number)
+        if error is None:
+            error = getattr(builtins, name)(*arguments)
+            if number is not None:
+                self._errors[number] = error
+                self.error_numbers[id(error)] = number
+        return error
+
+    def _find_global(self, name: str) -> Any:
+        if name in self.names:
+            return self.names[name]
+        return self.names["__builtins__"][name]  # the program may have added it
 
     def _change_global(self, name: str, value: Any) -> None:
         """Take over what a target has done to a global list, dict or set."""
@@ -392,12 +410,14 @@ class _HandleEncoder(values.Encoder):
             bases = _bases(kind)
             at = next(at for at, base in enumerate(bases) if base in _BASES)
             has = {name for base in bases[:at] for name in vars(base)}
-            names = [*dir(bases[at]), "__call__", "__enter__", "__exit__"]
+            names = dict.fromkeys((*dir(bases[at]), *proxies.SPECIAL))
             self._side.descriptions[number] = [number, [name for name in names if name in has]]
         return self._side.descriptions[number]
 
     def encode_exception(self, error: BaseException, *, with_arguments: bool = True) -> list[Any]:
         """The form of an exception, whatever it is like."""
+        if id(error) in self._side.error_numbers:
+            return ["X", self._side.error_numbers[id(error)]]
         arguments = None
         try:
             arguments = self.encode_all(error.args) if with_arguments else None
@@ -435,7 +455,7 @@ class _HandleDecoder(values.Decoder):
         "f": lambda self, form: self._side.find_function(*form),
         "Q": lambda _, form: _find_builtin(*form),
         "n": lambda self, form: _RemoteIterator(self._side.call_back, form[0]),
-        "X": lambda self, form: getattr(builtins, form[0])(*self.decode_all(form[1:])),
+        "X": lambda self, form: self._side.make_error(*form[:2], self.decode_all(form[2:])),
         "m": lambda _, form: __import__(form[0]),
     }
 

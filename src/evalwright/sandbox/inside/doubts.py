@@ -197,6 +197,8 @@ def _find_in_node(node: ast.AST) -> str:  # noqa: C901, PLR0911 - a table
             return "it may change what the program returned"
         case ast.ClassDef():
             return "it defines a class"
+        case ast.MatchClass():
+            return "it matches the pattern of a class"
         case ast.Await() | ast.AsyncFor() | ast.AsyncWith() | ast.AsyncFunctionDef():
             return "it is asynchronous"
         case ast.Compare(ops=ops, left=left, comparators=others) if any(

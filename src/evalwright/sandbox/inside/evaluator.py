@@ -92,12 +92,14 @@ def _judge_targets(
 ) -> list[tuple[str, str]]:
     verdicts = []
     for at, target in enumerate(targets):
-        link.begin_target()
+        link.begin_target(target)
         verdict, detail = target.judge(names)
-        if link.held_assertion and verdict == "passed":
-            link.refuse("the program swallows an assertion of the target")
-        if link.uncalled and verdict == "passed":
-            link.distrust("the program never calls a function with an assertion of the target")
+        if verdict == "passed":
+            is_decided, fault = link.callbacks.find_fault()
+            if fault:
+                (link.refuse if is_decided else link.distrust)(fault)
+            if link.unsent:
+                link.distrust(link.unsent)
         if link.refused:
             verdict, detail = "refused", link.refused
         elif link.untrusted:
@@ -115,15 +117,40 @@ def _judge_targets(
 def _find_doubt(link: Link, names: TargetNames, targets: list[judging.Target], source: str) -> str:
     """Why the last of these targets may have failed only because there are two processes."""
     error, texts = targets[-1].error, [target.text for target in targets]
-    if type(error) is CandidateStopped and not doubts.handles_errors(texts):
-        return ""  # in the program's own process a loop of the target ends early
+    if type(error) is CandidateStopped:
+        return "it handles errors" if doubts.handles_errors(texts) else ""
     if error is not None and type(error) is not AssertionError:
         if names.uses_other_module(texts[-1]):
             return ""
-        return "it raises only in a process of its own"
+        doubt = _find_doubt_about_error(link, error)
+        if doubt:
+            return doubt
     if link.keeps:
         return "a target keeps a container of the program across a call"
     return doubts.find_doubt(texts, source)
+
+
+def _find_doubt_about_error(link: Link, error: BaseException) -> str:
+    """Why only this process, or only the candidate's, may raise this error."""
+    if isinstance(error, MemoryError | ImportError) or "new thread" in str(error):
+        return "it may lack something that the program's own process has"
+    if proxies.candidate_form(error) is not None:
+        if isinstance(error, RecursionError):
+            return "the stack may be deeper in the program's own process"
+        if link.callbacks.functions or link.has_hidden_words:
+            return "the program received a substitute for an object of the target"
+        return ""
+    if link.stand_ins and not _is_raised_by_target(error):
+        return "a library handles a substitute for an object of the program"
+    return ""
+
+
+def _is_raised_by_target(error: BaseException) -> bool:
+    """Whether the target's own code raised an error, and not a module that it uses."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code.co_filename.startswith("<target")
 
 
 def _add_candidate_module(names: TargetNames) -> None:

@@ -149,17 +149,19 @@ def _get_attribute(error: BaseException, name: str) -> Any:
     return type(error)._p_link.ask("attr", error, name)  # type: ignore[attr-defined]  # noqa: SLF001
 
 
-def encode_exception(error: BaseException, encoder: values.Encoder) -> list[Any]:
-    """An exception of ours, for the candidate: a builtin one."""
+def encode_exception(
+    error: BaseException, encoder: values.Encoder, number: int | None
+) -> list[Any]:
+    """The form of an exception of the target: a builtin one. `number` is for its way back."""
     if isinstance(error, AssertionError):
-        return ["X", "AssertionError"]  # its text may tell what was expected
+        return ["X", number, "AssertionError"]  # its text may tell what was expected
     kind = _find_builtin(type(error))
     if kind is not type(error):
-        return ["X", kind.__name__, judging.describe(error)]
+        return ["X", number, kind.__name__, judging.describe(error)]
     try:
-        return ["X", kind.__name__, *encoder.encode_all(error.args)]
+        return ["X", number, kind.__name__, *encoder.encode_all(error.args)]
     except values.Unsendable:
-        return ["X", kind.__name__, judging.describe(error)]
+        return ["X", number, kind.__name__, judging.describe(error)]
 
 
 def make_wordless(kind: type[BaseException]) -> BaseException:

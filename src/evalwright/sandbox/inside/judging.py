@@ -59,13 +59,13 @@ class Target:
         self.code: CodeType | None = None
         self.error: BaseException | None = None
         """What it raised when it was judged last."""
-        self._is_expression = True
+        self.is_expression = True
         self._detail = ""
         try:
             # As `eval` reads it: blanks before an expression are no indent.
             self.code = compile(text.lstrip(" \t"), name, "eval", dont_inherit=True)
         except Exception:  # noqa: BLE001 - whatever the compiler raises, it is no expression
-            self._is_expression = False
+            self.is_expression = False
             self._compile_statements(text, name)
 
     def _compile_statements(self, text: str, name: str) -> None:
@@ -81,7 +81,7 @@ class Target:
             return "uncompilable", self._detail
         try:
             value = eval(self.code, namespace)  # noqa: S307 - what this is for
-            if value or not self._is_expression:
+            if value or not self.is_expression:
                 return "passed", ""
             return "failed", _describe_value(value)
         except BaseException as error:  # noqa: BLE001 - whatever it raises, it has failed

@@ -8,76 +8,83 @@ from __future__ import annotations
 
 import builtins
 import os
+import re
 import sys
 from _thread import RLock
-from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
-from functools import partial
-from opcode import opmap
-from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
+from types import CodeType, ModuleType
 from typing import Any, ClassVar, NoReturn
 
-from . import exceptions, judging, proxies, subclasses, values, wire
+from . import callbacks, exceptions, judging, proxies, subclasses, values, wire
 
-# Questions that change nothing: the same one has the same answer until something is called.
+# Questions that change nothing: until the next call, each has the same answer.
 _READS = frozenset({
-    "attr", "bool", "complex", "float", "format", "getitem", "index", "int", "isinstance",
-    "issubclass", "len", "repr", "str",
+    "attr", "base", "bool", "complex", "float", "format", "get", "getitem", "index", "int",
+    "isinstance", "issubclass", "len", "repr", "str",
+})  # fmt: skip
+_STEPS = frozenset({"iter", "next"})
+_OPERATORS = frozenset({"binary", "capture", "captured", "compare", "iter"})
+# Answers to these may be represented by `proxies.Unsent`.
+_GIVES_VALUE = frozenset({
+    "attr", "await", "binary", "call", "copy", "deepcopy", "enter", "get", "getitem", "method",
+    "next",
 })  # fmt: skip
 _DESCRIPTORS = (type(str.upper), type(int.__add__))
-_ASSERTS: int = opmap.get("LOAD_ASSERTION_ERROR") or opmap["LOAD_COMMON_CONSTANT"]
-_OPERATORS = frozenset({"binary", "capture", "captured", "compare", "get", "iter"})
 # The reference counts of what only a list holds, in a loop over it.
 _UNHELD = 3
-_PLAIN = frozenset({
-    *(str, bytes, list, dict, set, frozenset, tuple, bytearray, int, float, complex),
-    *(Counter, OrderedDict, defaultdict, deque),
-})  # fmt: skip
+_HANDLE_NUMBER = re.compile(r'\["([hkvx])",\d+')
+# Python takes these errors for an answer, and goes on, if a method of that name raises them.
+_SWALLOWED_IN = {"__getitem__": IndexError, "__getattr__": AttributeError, "__len__": TypeError}
 
 
 class Untrusted(TypeError):
-    """A verdict would rest on the candidate's own code, or cannot be had from here."""
+    """The program's own code would decide the verdict, or the evaluator cannot reach one."""
 
 
 class CandidateStopped(RuntimeError):
-    """The candidate raised StopIteration where a loop of the target's would end by it."""
+    """The program raised an error that Python would take for the end of a loop or of a task."""
 
 
 class Link:
-    """Asks the candidate, and runs its callbacks."""
+    """Asks the candidate, and runs callbacks for it."""
 
     def __init__(self, channel: int, candidate: int, say: judging.Say) -> None:
         self._channel, self._candidate, self._say = channel, candidate, say
         self._turn = RLock()  # a target may have threads
         self._stdout = sys.stdout
         self._has_run = False
+        self._silences = 0
+        self._code: CodeType | None = None
         self.untrusted = ""
-        """What the present target has done that no verdict can rest on."""
+        """Why the current target has no verdict."""
         self.refused = ""
-        """What the candidate would have decided in the place of the present target."""
+        """How the program would have decided the current target."""
+        self.unsent = ""
+        """Why the program could not send a value that the current target asked for."""
         self.note = ""
-        """A comparison of the present target that the candidate had no part in."""
-        self.held_assertion = False
-        """Whether an assertion of the target's was raised in a callback, and did not come back."""
-        self.uncalled: set[int] = set()
-        """Callbacks with an assertion in them that the candidate has not called."""
+        """A comparison in the current target that the program had no part in."""
         self.keeps = False
-        """Whether a target has kept a container of the candidate's across a call."""
+        """Whether a target has kept a container of the program across a call."""
+        self.has_hidden_words = False
+        """Whether the program has received an error without its text."""
         self.calls = 0
-        """How many requests may have changed something over there."""
+        """Number of requests that may have changed something in the candidate."""
+        self._requests = 0
         self._reads: dict[str, str] = {}
+        self._iterations: dict[int, tuple[int, int]] = {}
+        """The source and the position of iterators, by number."""
+        self._items: dict[tuple[int, int], int] = {}
+        """What was read at each position of a source."""
         self._received: list[Any] = []
-        self.callbacks: list[Callable[..., Any]] = []
-        self._callback_numbers: dict[int, int] = {}
+        self.callbacks = callbacks.Callbacks()
         self._classes: dict[Any, type] = {}
         self.stand_ins: dict[int, Any] = {}
-        """Return the proxy of an object of the candidate, by its number: always the same."""
+        """The proxy of each of the candidate's objects, by number: always the same."""
         self.before_request: Callable[[], None] = lambda: None
         self.exceptions = exceptions.Exceptions(self)
-        self.hide_words = exceptions.make_wordless
 
     def run(self, source: str) -> tuple[str, str, list[Any]]:
-        """Have the candidate run its source: outcome, detail, names."""
+        """Let the candidate run its source; return outcome, detail and names."""
         try:
             wire.send(self._channel, source.encode("utf-8", "surrogatepass"))
             message = self._receive()
@@ -87,16 +94,14 @@ class Link:
             case [("ran" | "syntax_error" | "error") as outcome, str(detail), list(names)]:
                 self._has_run = True
                 return outcome, judging.shorten(detail), names
-            case ["unsendable", str(why)]:
-                self._end(f"the program's names cannot be passed: {judging.shorten(why)}", "check")
         return self._report_death(ValueError("an outcome that does not exist"))
 
     def ask(self, verb: str, *arguments: Any) -> Any:
-        """Return the answer to a request, or raise the exception that it raised over there."""
+        """Return the answer to a request, or raise the exception that the candidate raised."""
         with self._turn:
             if verb != "call" or sys.stdout is self._stdout:
                 return self._ask(verb, *arguments)
-            # A target that captures stdout sees what is printed over there.
+            # A target that captures stdout sees what the program prints.
             self._ask("capture")
             try:
                 return self._ask(verb, *arguments)
@@ -105,16 +110,17 @@ class Link:
 
     def _ask(self, verb: str, *arguments: Any) -> Any:
         self.before_request()
+        self._requests += 1
         known: list[Any] = []
         encoder = _ProxyEncoder(known, self)
         if verb not in _READS:
-            self._note_call(keeps=verb not in _OPERATORS)
+            self._note_call(verb)
         try:
             body = values.pack([verb, *(encoder.encode(argument) for argument in arguments)])
         except values.Unsendable as error:
-            raise self.distrust(f"{error} cannot be passed to the candidate") from None
+            raise self.distrust(f"{error} cannot be passed to the program") from None
         if len(body) > wire.MAX_BYTES:
-            raise self.distrust("more than 8 MiB cannot be passed to the candidate")
+            raise self.distrust("more than 8 MiB cannot be passed to the program")
         passed = list(known)
         try:
             wire.send(self._channel, body)
@@ -122,6 +128,8 @@ class Link:
                 wire.send(self._channel, self._run_callback(reply))
             if verb in _READS:
                 self._check_read(body, reply)
+            elif verb in _STEPS:
+                self._check_iteration(verb, arguments[0], reply)
             return self._read_reply(verb, reply, known, passed)
         except values.Unreceivable as error:
             raise self.distrust(f"a value of the program cannot be made here: {error}") from None
@@ -129,38 +137,58 @@ class Link:
             self._report_death(error)
 
     def distrust(self, why: str) -> Untrusted:
-        """Mark the present target as without verdict, whatever it does with the exception."""
+        """Leave the current target without a verdict, even if it catches the exception."""
         self.untrusted = self.untrusted or judging.shorten(why)
         return Untrusted(why)
 
     def refuse(self, why: str) -> Untrusted:
-        """Mark the present target as one that the candidate itself would have decided."""
+        """Refuse the current target, because the program itself would decide it."""
         self.refused = self.refused or judging.shorten(why)
         return Untrusted(why)
 
-    def begin_target(self) -> None:
-        """Forget what concerns the target before."""
-        self.untrusted = self.refused = self.note = ""
-        self.held_assertion = False
-        self.uncalled.clear()
+    def begin_target(self, target: judging.Target) -> None:
+        """Forget what concerns the previous target."""
+        self._code = target.code
+        self.untrusted = self.refused = self.unsent = self.note = ""
+        self.callbacks.begin_target(target.code, is_expression=target.is_expression)
         self._reads.clear()
+        self._items.clear()
 
-    def _note_call(self, *, keeps: bool) -> None:
+    def hide_words(self, kind: type[BaseException]) -> BaseException:
+        """Return an error for the program that does not say what the target expected."""
+        self.has_hidden_words = True
+        return exceptions.make_wordless(kind)
+
+    def _note_call(self, verb: str) -> None:
         self.calls += 1
         self._reads.clear()
-        if not keeps:
+        if verb not in _STEPS:
+            self._items.clear()
+        if verb in _OPERATORS:
             return
         # A container that only this list holds is of no interest to the target.
         self._received = [each for each in self._received if sys.getrefcount(each) > _UNHELD]
         self.keeps = self.keeps or bool(self._received)
 
     def _check_read(self, request: bytes, reply: list[Any]) -> None:
-        """Notice a candidate that answers the same question in two ways."""
-        key, answer = request.decode("utf-8", "surrogatepass"), values.dumps(reply)
-        if '["h",' in answer or '["k",' in answer or '["x",' in answer or '["v",' in answer:
-            return
-        if self._reads.setdefault(key, answer) != answer:
+        """Notice a program that answers the same question in two ways."""
+        answer = _mask_handles(reply)
+        if self._reads.setdefault(request.decode("utf-8", "surrogatepass"), answer) != answer:
             self.distrust("what the target has read changed between two reads")
+
+    def _check_iteration(self, verb: str, source: Any, reply: list[Any]) -> None:
+        """Notice an object whose items differ between two iterations without a call between."""
+        number = (proxies.candidate_form(source) or [None])[-1]
+        match reply:
+            case ["ok", ["h", int(iterator), *_], _] if verb == "iter" and iterator != number:
+                if iterator not in self.stand_ins:  # otherwise it has begun already
+                    self._iterations[iterator] = (number, 0)
+        if verb == "next" and number in self._iterations:
+            origin, position = self._iterations[number]
+            self._iterations[number] = (origin, position + 1)
+            answer = hash(_mask_handles(reply))
+            if self._items.setdefault((origin, position), answer) != answer:
+                self.distrust("the items that the target has read changed between two iterations")
 
     def find_class(self, description: Any, name: str) -> Any:
         """The class here for a class of the candidate's; `description` is None for functions."""
@@ -211,8 +239,9 @@ class Link:
         return message
 
     def _report_silence(self) -> None:
-        """Say that one answer takes half of the time that there is for all."""
-        if self._has_run:
+        """Say that the candidate was silent for half of the time limit, in all."""
+        self._silences += self._has_run
+        if self._silences == wire.SILENCES:
             self._say("silent")
 
     def _read_reply(self, verb: str, reply: list[Any], known: list[Any], passed: list[Any]) -> Any:
@@ -225,38 +254,56 @@ class Link:
                 decoder.apply_changes(passed, changes)
                 self._received += known
                 return value
-            case ["raise", ["x", *_] as form, list(changes)]:
+            case ["raise", [("x" | "X"), *_] as form, list(changes)]:
                 error = decoder.decode(form)
                 decoder.apply_changes(passed, changes)
-                if isinstance(error, AssertionError):
-                    self.held_assertion = False
-                if isinstance(error, StopIteration) or (
-                    isinstance(error, StopAsyncIteration) and verb != "await"
-                ):
-                    # A loop of ours would take this for its end, and not for a mistake.
-                    error = CandidateStopped(f"the candidate raised {type(error).__name__}")
-                raise error
+                if form[0] == "X":
+                    self.callbacks.take_error_back(error)
+                    raise error
+                raise self._convert_error(verb, error)
             case ["unsendable", str(why)]:
-                raise self.distrust(f"the candidate's answer cannot be passed: {why}")
+                why = f"the program's answer cannot be passed: {judging.shorten(why)}"
+                if verb not in _GIVES_VALUE or self.callbacks.functions:
+                    raise self.distrust(why)  # perhaps an argument of a callback
+                self.unsent = self.unsent or why
+                return proxies.Unsent(self, why)
         raise values.BadValue("no reply")
 
+    def _convert_error(self, verb: str, error: BaseException) -> BaseException:
+        """Make an error that Python would take for an end, and not for a mistake, a mistake."""
+        ends: tuple[type[BaseException], ...] = (StopIteration, GeneratorExit)
+        if verb != "await":
+            ends = (*ends, StopAsyncIteration)
+        frame: Any = sys._getframe()  # noqa: SLF001 - the only way to the callers
+        while frame is not None:
+            if frame.f_code.co_filename.startswith("<target"):
+                ends = (*ends, _SWALLOWED_IN.get(frame.f_code.co_name, StopIteration))
+            frame = frame.f_back
+        is_end = isinstance(error, ends) or (
+            any(base.__name__ == "CancelledError" for base in type(error).__mro__)
+            and not callbacks.mentions(self._code, "CancelledError")
+        )
+        return CandidateStopped(f"the program raised {type(error).__name__}") if is_end else error
+
     def _run_callback(self, message: list[Any]) -> bytes:
-        """Call a function of ours on the candidate's behalf: only one that it was given."""
+        """Call a function of the target for the candidate: only one that it received."""
         known: list[Any] = []
         decoder = _ProxyDecoder(known, self)
         match message:
-            case [_, int(number), args_form, kwargs_form] if 0 <= number < len(self.callbacks):
+            case [_, number, args_form, kwargs_form]:
+                function = self.callbacks.find_function(number)
                 args, kwargs = decoder.decode(args_form), decoder.decode(kwargs_form)
             case _:
-                raise values.BadValue("a call of what was never handed over")
+                raise values.BadValue("a call without arguments")
         if type(args) is not tuple or type(kwargs) is not dict or set(map(type, kwargs)) - {str}:
             raise values.BadValue("a call without arguments")
-        self.uncalled.discard(number)
         passed = list(known)
         encoder = _ProxyEncoder(known, self)
         before = values.take_snapshot(passed, encoder)
+        requests = self._requests
         try:
-            result = self.callbacks[number](*args, **kwargs)
+            result = function(*args, **kwargs)
+            self.callbacks.finish(number)
             try:
                 form = ["ok", encoder.encode(result)]
             finally:
@@ -264,26 +311,22 @@ class Link:
                     result.close()  # a coroutine that nobody will wait for
             return values.pack([*form, encoder.encode_changes(passed, before)])
         except StopIteration:
+            self.callbacks.finish(number)
             return values.pack(["stop"])
         except values.Unsendable as error:
-            form = ["X", "TypeError", str(self.distrust(f"{error} cannot be passed"))]
+            form = ["X", None, "TypeError", str(self.distrust(f"{error} cannot be passed"))]
         except BaseException as error:  # noqa: BLE001 - it goes on where the call came from
-            self.held_assertion = self.held_assertion or type(error) is AssertionError
-            form = proxies.candidate_form(error) or exceptions.encode_exception(error, encoder)
+            if isinstance(error, AssertionError):
+                self.callbacks.finish(number)
+            form = proxies.candidate_form(error) or exceptions.encode_exception(
+                error,
+                encoder,
+                self.callbacks.send_error(error, has_asked=self._requests > requests),
+            )
         return values.pack(["raise", form, []])
 
-    def add_callback(self, function: Callable[..., Any]) -> int:
-        """Let the candidate call a function, by its number."""
-        number = self._callback_numbers.get(id(function))
-        if number is None:
-            number = self._callback_numbers[id(function)] = len(self.callbacks)
-            self.callbacks.append(function)
-            if type(function) is FunctionType and _ASSERTS in function.__code__.co_code[::2]:
-                self.uncalled.add(number)
-        return number
-
     def _report_death(self, error: Exception) -> NoReturn:
-        """The candidate's process has ended, or might as well have."""
+        """End the check: the candidate's process has ended, or does not speak the protocol."""
         if isinstance(error, MemoryError):
             self._end("a reply of the candidate's process needs too much memory", "check")
         if isinstance(error, wire.Closed):
@@ -294,9 +337,17 @@ class Link:
         self._end(detail, "program")
 
     def _end(self, detail: str, cause: str) -> NoReturn:
-        """End the check; `cause` says whether an honest program could have had a part in it."""
+        """End the check; `cause` says whether an honest program could have caused it."""
         self._say("died", detail=detail, cause=cause)
         os._exit(0)
+
+
+def _mask_handles(reply: list[Any]) -> str:
+    """A text that is the same for two replies with different objects and the same values."""
+    text = values.dumps(reply)
+    if '["h",' in text or '["k",' in text or '["x",' in text or '["v",' in text:
+        text = _HANDLE_NUMBER.sub(r'["\1",0', text)
+    return text
 
 
 class _ProxyEncoder(values.Encoder):
@@ -307,40 +358,19 @@ class _ProxyEncoder(values.Encoder):
 
     def _encode_other(self, value: Any) -> Any:
         if isinstance(value, BaseException):
-            return exceptions.encode_exception(value, self)
+            return exceptions.encode_exception(value, self, None)
         if type(value) is ModuleType:
             return ["m", value.__name__]
         name = getattr(value, "__name__", "")
         if type(name) is str and getattr(builtins, name, None) is value:
             return ["Q", name]  # the candidate has its own
-        if type(value) in _DESCRIPTORS and value.__objclass__ in _PLAIN:
+        if type(value) in _DESCRIPTORS and value.__objclass__ in callbacks.PLAIN_TYPES:
             return ["Q", value.__objclass__.__name__, name]
-        if _is_targets_own(value):
-            return ["f", self._side.add_callback(value), name if type(name) is str else ""]
+        if callbacks.can_be_passed(value):
+            return ["f", self._side.callbacks.add(value), name if type(name) is str else ""]
         if hasattr(type(value), "__next__") and not hasattr(value, "read"):
-            return ["n", self._side.add_callback(value.__next__)]
+            return ["n", self._side.callbacks.add(value.__next__, value)]
         return super()._encode_other(value)
-
-
-def _is_targets_own(value: Any) -> bool:
-    """Whether the candidate may call it: a function of the target's, or a method of a plain value.
-
-    Anything else that can be called could give away this process.
-    """
-    kind = type(value)
-    if kind is FunctionType:
-        return bool(value.__code__.co_filename.startswith("<target"))
-    if kind is MethodType:
-        return _is_targets_own(value.__func__)
-    if kind is partial:
-        return values.encode_function(value.func) is not None or _is_targets_own(value.func)
-    if kind is BuiltinMethodType:
-        return type(value.__self__) in _PLAIN
-    if issubclass(kind, type):
-        return bool(value.__module__ == "candidate")
-    if hasattr(value, "__wrapped__") and kind.__module__ == "functools":
-        return _is_targets_own(value.__wrapped__)
-    return kind.__module__ == "candidate" and callable(value)
 
 
 class _ProxyDecoder(values.Decoder):
@@ -396,9 +426,11 @@ class _ProxyDecoder(values.Decoder):
 
     def _decode_own_function(self, form: list[Any]) -> Any:
         (number,) = form
-        if type(number) is not int or number < 0:
-            raise values.BadValue("a function without a number")
-        return self._side.callbacks[number]
+        return self._side.callbacks.find_function(number)
+
+    def _decode_own_error(self, form: list[Any]) -> Any:
+        (number,) = form
+        return self._side.callbacks.find_error(number)
 
     decoders: ClassVar[values.Decoders] = {
         **values.Decoder.decoders,
@@ -408,6 +440,7 @@ class _ProxyDecoder(values.Decoder):
         "x": _decode_exception,
         "k": _decode_coroutine,
         "f": _decode_own_function,
+        "X": _decode_own_error,
     }
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_NAME = 80
+# A value of that many characters as JSON is smaller than any that cannot be sent.
+_SMALL = 1 << 16
 # Names with underscores that say something of an object, and have nothing done.
 _FACTS = frozenset({
     "__abstractmethods__", "__all__", "__annotations__", "__bases__", "__code__",
@@ -175,7 +177,8 @@ def _contains(self: Any, value: Any) -> bool:
     return any(item is value or item == value for item in iter(self))
 
 
-def _exit(self: Any, kind: type[BaseException] | None, error: Any, _: object) -> bool:
+def exit_block(self: Any, kind: type[BaseException] | None, error: Any, _: object) -> bool:
+    """Leave a `with` block, whose errors the program sees without their text."""
     link = self._p_link
     is_theirs = error is not None and candidate_form(error) is not None
     shown = error if is_theirs or error is None else link.hide_words(kind)
@@ -259,21 +262,64 @@ class Difference:
 
     __abs__ = __neg__ = __pos__ = __round__ = _get_difference
 
-    def _refuse_order(self, _: object) -> Any:
+    def _refuse(self, *_: object) -> Any:
         raise self._p_link.refuse(explain("-", self._p_name))
 
-    __lt__ = __le__ = __gt__ = __ge__ = _refuse_order
+    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = _refuse
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) in {int, float} and other == 0:
+            self._refuse()
+        return bool(self._distrust())
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
     def _distrust(self, *_: Any) -> Any:
         raise self._p_link.distrust(explain("-", self._p_name))
 
-    __eq__ = __ne__ = __bool__ = __getattr__ = __getitem__ = __iter__ = __len__ = _distrust
+    __getattr__ = __getitem__ = __iter__ = __len__ = _distrust
     __float__ = __int__ = __index__ = __str__ = __repr__ = __format__ = __call__ = _distrust
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _distrust
     __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __pow__ = _distrust
 
 
-_METHODS: dict[str, Any] = {
+class Unsent:
+    """A value that the program could not send, because it is too large or nested too deeply.
+
+    It is therefore not equal to a small value. Any other question about it has no verdict.
+    """
+
+    __slots__ = ("_p_link", "_p_why")
+
+    def __init__(self, link: Link, why: str) -> None:
+        self._p_link, self._p_why = link, why
+
+    def _distrust(self, *_: Any, **__: Any) -> Any:
+        raise self._p_link.distrust(self._p_why)
+
+    def __eq__(self, other: object) -> bool:
+        text = "" if type(other) is Unsent else self._p_link.encode(other)
+        return False if 0 < len(text) < _SMALL else bool(self._distrust())
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return int(self._distrust())
+
+    __class__ = property(_distrust)
+    __getattr__ = __getitem__ = __setitem__ = __iter__ = __next__ = __len__ = _distrust
+    __bool__ = __contains__ = __call__ = __enter__ = __exit__ = _distrust
+    __float__ = __int__ = __index__ = __str__ = __repr__ = __format__ = __reversed__ = _distrust
+    __lt__ = __le__ = __gt__ = __ge__ = __abs__ = __neg__ = __pos__ = __invert__ = _distrust
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = _distrust
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __pow__ = __rpow__ = _distrust
+    __mod__ = __rmod__ = __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _distrust
+    __lshift__ = __rshift__ = __round__ = __divmod__ = _distrust
+
+
+METHODS: dict[str, Any] = {
     "__aenter__": _forward_method("__aenter__"),
     "__aexit__": _exit_async,
     "__aiter__": _forward_method("__aiter__"),
@@ -284,7 +330,7 @@ _METHODS: dict[str, Any] = {
     "__contains__": _contains,
     "__delitem__": forward("delitem"),
     "__enter__": forward("enter"),
-    "__exit__": _exit,
+    "__exit__": exit_block,
     "__float__": forward("float", float),
     "__getitem__": forward("getitem"),
     "__index__": forward("index", int),
@@ -302,7 +348,7 @@ _METHODS: dict[str, Any] = {
     **{f"__i{name}__": _binary(f"i{name}", f"{sign}=") for name, sign in _BINARY.items()},
     **{f"__r{name}__": _binary(name, sign, reflected=True) for name, sign in _BINARY.items()},
 }
-SPECIAL = (*_METHODS, "__hash__")
+SPECIAL = (*METHODS, "__hash__")
 """What the candidate is asked about each of its classes."""
 
 
@@ -313,7 +359,7 @@ def clean_name(name: str) -> str:
 
 def make_proxy_class(name: str, special: list[Any], abstract: list[Any], *, of_type: bool) -> type:
     """A class here for one of the candidate's: `special` are the methods that it has."""
-    members: dict[str, Any] = {method: _METHODS[method] for method in special if method in _METHODS}
+    members: dict[str, Any] = {method: METHODS[method] for method in special if method in METHODS}
     members["__slots__"] = ()
     members["__doc__"] = _forward_attribute("__doc__")
     members["__module__"] = _forward_attribute("__module__")

@@ -37,11 +37,11 @@ _ARITHMETIC = frozenset({
 })  # fmt: skip
 _COMPARISONS = {"__eq__": "==", "__ne__": "!=", "__lt__": "<", "__le__": "<=", "__gt__": ">",
                 "__ge__": ">="}  # fmt: skip
-_FORWARDED = frozenset({"__call__", "__enter__", "__exit__", "__getitem__"})
+_FORWARDED = frozenset({"__call__", "__enter__", "__getitem__"})
 
 
 def _attribute(self: Any, name: str) -> Any:
-    if name[:2] == "__" or name in {"_p_there", "_p_link", "_p_seen"}:
+    if name[:2] == "__" or name in {"_p_there", "_p_link", "_p_name"}:
         raise AttributeError(name)
     return self._p_link.ask("attr", self, name)
 
@@ -52,12 +52,7 @@ def _set_attribute(self: Any, name: str, value: Any) -> None:
 
 def _refresh(self: Any) -> None:
     base: Any = next(kind for kind in _MUTABLE if isinstance(self, kind))
-    link = self._p_link
-    now: Any = proxies.require_answer(link, "base", base, link.ask("base", self))
-    before = base(dict.items(self) if base is dict else base.__iter__(self))
-    if self._p_seen == link.calls and now != before:
-        link.distrust("what the target has read changed between two reads")
-    self.__dict__["_p_seen"] = link.calls
+    now: Any = proxies.require_answer(self._p_link, "base", base, self._p_link.ask("base", self))
     base.clear(self)
     (base.update if base in {dict, set} else base.extend)(self, now)
 
@@ -125,21 +120,31 @@ def make_class(base: Any, name: str, redefined: list[Any]) -> type:
             if callable(getattr(base, each)):
                 members[each] = _make_change(each) if each in _CHANGES else _make_read(base, each)
     for each in redefined:
-        if type(each) is not str or each in {"__str__", "__repr__"}:
-            continue
-        if each in _COMPARISONS:
-            members[each] = _make_comparison(base, each)
-        elif each in _ARITHMETIC:
-            members[each] = _make_arithmetic(base, each)
-        elif each in _FORWARDED or each[:1] != "_":
-            members[each] = _make_change(each)
+        if type(each) is str and (method := _make_redefined(base, each)):
+            members[each] = method
     return type(proxies.clean_name(name), (base,), members)
+
+
+def _make_redefined(base: Any, name: str) -> Callable[..., Any] | None:
+    """A method that the subclass has redefined; None for one that stays as the builtin has it."""
+    if name in {"__str__", "__repr__"}:
+        return None
+    if name in _COMPARISONS:
+        return _make_comparison(base, name)
+    if name in _ARITHMETIC:
+        return _make_arithmetic(base, name)
+    if name == "__exit__":
+        return proxies.exit_block
+    if name in _FORWARDED or name[:1] != "_":
+        return _make_change(name)
+    # One that the builtin lacks is asked for as of any other object.
+    return None if hasattr(base, name) else proxies.METHODS.get(name)
 
 
 def make_value(link: Link, number: int, base: Any, kind: Any) -> Any:
     """Make a builtin value for the object that the candidate knows by that number."""
     value = kind.__new__(kind) if type(base) in _MUTABLE else _make_fixed(kind, base)
-    value.__dict__.update(_p_link=link, _p_there=["h", number], _p_seen=-1)
+    value.__dict__.update(_p_link=link, _p_there=["h", number], _p_name=kind.__name__)
     return value
 
 

@@ -12,6 +12,8 @@ from os import read, write
 
 MAX_BYTES = 8 * 1024**2
 """Of one frame, but for the candidate's source."""
+SILENCES = 10
+"""A process is silent if it lets a socket wait that often: each time for the same time."""
 _HEAD_BYTES = 4
 _JOB_HEAD_BYTES = 8
 _CHUNK_BYTES = 1 << 16
