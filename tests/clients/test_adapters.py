@@ -80,7 +80,7 @@ def test_each_trial_has_a_seed_of_its_own() -> None:
 
 @pytest.mark.parametrize("given", [{}, {"input": []}, {"input": [1]}, None, 3, []])
 def test_embeddings_need_texts(given: Any) -> None:
-    with pytest.raises(ModelError, match="a string, or a list of strings"):
+    with pytest.raises(ModelError, match="a string or a list of strings"):
         adapt_request(asking("embeddings", given), {})
 
 

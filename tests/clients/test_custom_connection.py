@@ -9,7 +9,7 @@ from tests.servers.model_server import Behaviour, ModelServer, body, hostile, js
 from tests.servers.model_server import chat as chatting
 
 from evalwright.clients.adapters import BUILT_IN, Adapter, AdapterInfo, TemplateAdapter
-from evalwright.clients.custom import ConnectionConfig, CustomConnectionModel, select_logins
+from evalwright.clients.custom import ConnectionConfig, CustomConnectionModel, select_keys
 from evalwright.errors import ModelError, UsageError
 from evalwright.secrets import Secret
 from evalwright.templates import Template
@@ -247,4 +247,4 @@ def test_a_header_whose_value_has_a_scheme_of_authentication_holds_a_key() -> No
         "X-Note": Secret("Basic plan"),
     }
 
-    assert set(select_logins(headers)) == {"X-Upstream", "X-Gate"}
+    assert set(select_keys(headers)) == {"X-Upstream", "X-Gate"}

@@ -66,7 +66,7 @@ def test_what_is_no_model_is_refused_before_anything_is_loaded(
     path = tmp_path / "x.gguf"
     path.write_bytes(content)
 
-    with pytest.raises(UsageError, match=f"{path}: not a GGUF file: it begins with") as caught:
+    with pytest.raises(UsageError, match=f"{path}: not a GGUF file: it starts with") as caught:
         find_weights(str(path))
     assert caught.value.exit_code == 2
 

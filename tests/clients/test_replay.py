@@ -99,25 +99,27 @@ def test_a_bad_line_is_one_error_with_its_place_before_anything_runs(
 
     assert str(refused.value).startswith(f"{path}:3: ")
     assert what in str(refused.value)
-    assert refused.value.hint == 'a line is {"id": "…", "output": "…"}'
+    assert refused.value.hint == 'expected a line such as {"id": "…", "output": "…"}'
 
 
 @pytest.mark.parametrize(
-    ("content", "why"),
+    ("content", "number", "why"),
     [
-        pytest.param(bytes(range(256)) * 20, "1: binary", id="a binary file"),
-        pytest.param('{"id": "a"}'.encode("utf-16"), "1: utf-16", id="UTF-16"),
-        pytest.param(b'\n"' + b"x" * (17 << 20), "2: too long", id="a line beyond any reason"),
+        pytest.param(bytes(range(256)) * 20, 1, "binary", id="a binary file"),
+        pytest.param('{"id": "a"}'.encode("utf-16"), 1, "utf-16", id="UTF-16"),
+        pytest.param(b'\n"' + b"x" * (17 << 20), 2, "too long", id="a line beyond any reason"),
     ],
 )
-def test_what_is_not_a_line_is_not_passed_over(tmp_path: Path, content: bytes, why: str) -> None:
+def test_what_is_not_a_line_is_not_passed_over(
+    tmp_path: Path, content: bytes, number: int, why: str
+) -> None:
     path = tmp_path / "outputs.jsonl"
     path.write_bytes(content)
 
     with pytest.raises(UsageError) as refused:
         connect(str(path))
 
-    assert str(refused.value) == f"{path}:{why}, not a line of JSON"
+    assert str(refused.value) == f"{path}:{number}: not a line of JSON ({why})"
 
 
 def test_a_compressed_file_is_read_like_a_plain_one(tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def test_an_unknown_script_names_those_that_there_are(name: str, hint: str) -> N
 
 
 def test_every_report_is_told_that_a_script_is_no_model() -> None:
-    assert "not by a model" in connect("oracle").caveat
+    assert "not from a model" in connect("oracle").caveat
 
 
 def test_texts_that_share_words_have_vectors_that_are_near() -> None:

@@ -101,7 +101,7 @@ def test_an_empty_text_has_no_direction(text: str, model: WordVectors) -> None:
     error = refused(model, ["a", text])
 
     assert error.kind == "bad_request"
-    assert str(error) == "string 2 of 2 is empty: it has no direction to compare"
+    assert str(error) == "string 2 of 2 is empty and cannot be embedded"
     assert not error.retryable
 
 

@@ -16,7 +16,7 @@ from evalwright.errors import BudgetSpent, ModelError, SnippetFailed
 from evalwright.ports import Snippets
 from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.pool import SnippetPool
-from evalwright.snippets.sources import Source, sources_of
+from evalwright.snippets.sources import Source, collect_sources
 
 Make = Callable[[dict[str, Source]], Snippets]
 CONVERSATION = {
@@ -203,11 +203,11 @@ def test_a_function_is_called(make: Make, text: str, arguments: list[Any], value
         pytest.param(
             "async def f(x): yield 1", "result", "expected JSON, got `async_generator`", id="both"
         ),
-        pytest.param("def f(x):\n    x = []; x.append(x); return x", "result", "contains itself"),
+        pytest.param("def f(x):\n    x = []; x.append(x); return x", "result", "recursive"),
         pytest.param(
             "def f(a, b, c): return 1",
             "TypeError",
-            "tasks/x.yaml:10 in f: expected a function that takes 1 argument, got one that requires"
+            "tasks/x.yaml:10 in f: expected a function that takes 1 argument, but it requires"
             " `a`, `b`, `c`",
             id="requires more",
         ),
@@ -410,7 +410,7 @@ def test_sources_do_not_share_names(make: Make) -> None:
     one, two = Snippet("x = 1\ndef f(): return x"), Snippet("x = 2\ndef f(): return x")
 
     async def work() -> list[Any]:
-        snippets = make(sources_of([one, two]))
+        snippets = make(collect_sources([one, two]))
         values = [await snippets.call(each.function("f"), []) for each in (one, two)]
         await snippets.close()
         return values

@@ -68,7 +68,7 @@ def test_a_pattern_that_takes_too_long_is_a_failure_and_no_wrong_answer(tmp_path
         pytest.param(
             ON_ROWS,
             "{type: latency}",
-            "`latency` scores an answer; a task without a solver has none",
+            "`latency` scores an answer, but a task without a solver has none",
             id="no answer",
         ),
     ],

@@ -124,7 +124,7 @@ def test_a_full_disk_is_said_and_keeps_what_there_was_room_for(
 
     assert done.returncode == 4, done.stderr
     assert "cannot be written" in done.stderr
-    assert "free some space, and run again" in done.stderr
+    assert "free some disk space and run the command again" in done.stderr
     assert "Traceback" not in done.stderr
     assert before > 5
     assert rows(folder) == WHOLE

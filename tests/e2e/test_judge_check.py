@@ -135,7 +135,7 @@ def test_people_read_it_and_the_report_remembers(server: ExampleServer, folder: 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param([], "nothing to check the judge with", id="nothing"),
+        pytest.param([], "no check was selected", id="nothing"),
         pytest.param(["--labels", "nowhere.csv"], "nowhere.csv", id="no such file"),
         pytest.param(["--labels", "run.yaml"], "expected a .csv", id="no file of labels"),
         pytest.param(["--column", "refernce"], "did you mean `reference`?", id="no such column"),

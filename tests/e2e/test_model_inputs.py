@@ -109,7 +109,7 @@ def test_two_addresses_of_one_provider_are_two_models(tmp_path: Path) -> None:
         ),
         pytest.param(
             ("-m", "openai/m@http://user:pass@host/v1"),
-            ("the address after `@` must not contain", "its own variable"),
+            ("the address after `@` must not contain", "set the key in its variable"),
             id="with a password",
         ),
         pytest.param(

@@ -194,7 +194,7 @@ def test_an_api_that_cannot_weigh_says_so(folder: Path) -> None:
     assert done.stderr == (
         "evalwright: `openai/gpt-4.1-mini`: perplexity needs the log-probabilities of given "
         "text, and this API returns them only for text that it generates\n"
-        "  hint: a local model can: -m local/smollm2, or -m local/PATH.gguf\n"
+        "  hint: use a local model: -m local/smollm2, or -m local/PATH.gguf\n"
     )
 
 

@@ -94,7 +94,7 @@ def test_a_plan_without_evaluations_is_an_error(tmp_path: Path) -> None:
         done = evalwright(server, "run", "plan.yaml", cwd=tmp_path)
 
     assert (done.returncode, server.log) == (1, [])
-    assert "plan.yaml:1: the plan names no evaluation" in done.stderr
+    assert "plan.yaml:1: the plan has no evaluations" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["long", "whole"])
@@ -113,7 +113,10 @@ def test_a_plan_without_that_evaluation_names_those_it_has(tmp_path: Path) -> No
         done = evalwright(server, "run", "plan.yaml", "--evaluation", "shrt", cwd=tmp_path)
 
     assert (done.returncode, server.log) == (1, [])
-    assert "the plan has no evaluation `shrt`; it has `short`, `long`, `whole`" in done.stderr
+    assert (
+        "the plan has no evaluation `shrt`; its evaluations are `short`, `long`, `whole`"
+        in done.stderr
+    )
     assert "did you mean `short`?" in done.stderr
 
 
@@ -160,7 +163,10 @@ def test_two_run_files_with_the_evaluation_that_a_plan_names_are_an_error(tmp_pa
         done = evalwright(server, "run", "plan.yaml", cwd=tmp_path)
 
     assert (done.returncode, server.log) == (1, [])
-    assert "whole.yaml:4: the key `whole` is used by another evaluation, at again" in done.stderr
+    assert (
+        "whole.yaml:4: the key `whole` is already used by another evaluation, at again"
+        in done.stderr
+    )
 
 
 def test_an_evaluation_that_nothing_has_is_named_with_those_that_exist(tmp_path: Path) -> None:

@@ -511,7 +511,7 @@ synthesizers:
 
     assert done.returncode == 1
     assert (
-        "only 1 of 2 rows could be generated: a further pass over the data source yields none"
+        "only 1 of 2 rows could be generated: another pass over the data source yields no rows"
         in done.stderr
     )
 

@@ -144,7 +144,7 @@ def test_several_models_of_an_earlier_run_must_be_named(project: Path) -> None:
 
     assert refused.returncode == 1
     assert "ran `polite` with several models: `openai/x`, `openai/y`" in refused.stderr
-    assert "name the models to repeat with `-m`" in refused.stderr
+    assert "select the models to repeat with `-m`" in refused.stderr
     assert {metric["model"] for metric in done["metrics"]} == {"openai/x", "openai/y"}
 
 

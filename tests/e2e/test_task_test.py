@@ -130,7 +130,7 @@ def test_what_a_snippet_prints_is_shown(project: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "no task was given"),
+        ((), "no task was specified"),
         (("nothing",), "the project has no task `nothing`"),
         (("-f", "run.yaml"), "8 task specifications"),
         (("capitals", "--id", "xx"), "no sample has the id `xx`"),

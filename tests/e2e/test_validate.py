@@ -174,7 +174,7 @@ def test_a_wrong_key_is_answered_with_the_right_one(wrong: str, right: str) -> N
 def test_a_field_that_is_there_is_not_suggested() -> None:
     done = validate("-", stdin=written(record(id=7)))
 
-    assert "`id` is not a field of a record; put your own fields under `metadata`" in done.stdout
+    assert "`id` is not a field of a record; put additional fields under `metadata`" in done.stdout
 
 
 CSV = (

@@ -202,7 +202,7 @@ def test_a_row_that_fails_costs_no_other_and_the_next_time_goes_on(server: Model
     server.behave(chat(refuse))
     with pytest.raises(BadDataset, match="3 of 4 rows were generated, 1 failed: row 2") as caught:
         api.generate("quiz-rows")
-    assert "run again to generate only the others" in caught.value.hint
+    assert "run the command again to generate the others" in caught.value.hint
     assert list(GENERATED.glob("*.jsonl")) == []
     prompts(server)
     server.behave(chat(echo))
@@ -584,7 +584,9 @@ def test_two_rows_with_one_id_are_named_and_no_file_is_written(server: ModelServ
     )
     server.behave(chat("same"))
 
-    with pytest.raises(BadDataset, match="`sample_id` `same`: they come from the rows 0 and 1"):
+    with pytest.raises(
+        BadDataset, match="`sample_id` `same`: they were generated from rows 0 and 1"
+    ):
         api.generate("quiz-rows")
     assert not list(GENERATED.glob("*.jsonl"))
     server.behave(chat(echo))
@@ -657,7 +659,7 @@ def test_a_result_that_is_nowhere_is_named_with_its_dataset() -> None:
     source = "type: task_result, key: nowhere"
     write(dataset_generators__quiz=GENERATOR.replace("type: dataset_samples, key: topics", source))
 
-    with pytest.raises(BadDataset, match="dataset `quiz-rows`: there is no result of `nowhere`"):
+    with pytest.raises(BadDataset, match="dataset `quiz-rows`: `nowhere` has no result"):
         api.generate("quiz-rows")
 
 

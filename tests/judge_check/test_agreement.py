@@ -69,7 +69,7 @@ def test_scores_that_do_not_vary_correlate_with_nothing() -> None:
 
     for name in ("pearson", "spearman", "quadratic_kappa"):
         assert found.figures[name].value is None
-        assert "does not vary" in found.figures[name].reason
+        assert "do not vary" in found.figures[name].reason
     assert found.figures["exact"].value == 1.0
 
 

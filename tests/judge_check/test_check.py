@@ -30,7 +30,7 @@ from evalwright.errors import (
     Unreadable,
     UsageError,
 )
-from evalwright.judge_check.agreement import refuse_split_sample
+from evalwright.judge_check.agreement import reject_split_sample
 from evalwright.report.judges import Judge, JudgeCheck
 from evalwright.report.report import Report
 from evalwright.session.progress import SilentProgress
@@ -208,8 +208,8 @@ def test_a_judge_without_a_verdict_neither_agrees_nor_disagrees(
             "merge the labels of several people first",
             id="a sample twice",
         ),
-        pytest.param("sample_id,label\n", "has no label", "", id="no rows"),
-        pytest.param("sample_id,label\nq0,\n", "has no label", "", id="no label"),
+        pytest.param("sample_id,label\n", "no labels", "", id="no rows"),
+        pytest.param("sample_id,label\nq0,\n", "no labels", "", id="no label"),
         pytest.param("sample_id,label\n,correct\n", "must be the id of a sample", "", id="no id"),
         pytest.param(
             "sample_id,label,trial\nq0,correct,x\n",
@@ -235,7 +235,7 @@ def test_a_column_that_is_not_there_is_said_with_those_that_are(folder: Path) ->
     run(folder)
     (folder / "other.csv").write_text("id,verdict\nq0,correct\n")
 
-    with pytest.raises(UnknownName, match="no column `sample_id`; it has `id`, `verdict`"):
+    with pytest.raises(UnknownName, match="no column `sample_id`; the columns are `id`, `verdict`"):
         checked(labels="other.csv")
     with pytest.raises(UnknownName, match="no column `label`"):
         checked(labels="other.csv", id_column="id")
@@ -303,7 +303,7 @@ def test_of_several_judges_one_is_named(folder: Path) -> None:
 
 def test_nothing_to_check_by_is_said(folder: Path) -> None:
     del folder
-    with pytest.raises(UsageError, match="nothing to check the judge with"):
+    with pytest.raises(UsageError, match="no check was selected"):
         checked()
     with pytest.raises(UsageError, match="either `--labels` or `--column`"):
         checked(labels="a.csv", column="b")
@@ -579,7 +579,7 @@ def test_samples_that_became_several_cannot_be_labelled() -> None:
     outcome = Outcome(task="t", model="m", sample_id="a", parts=(Part(sample={}),))
 
     with pytest.raises(UsageError, match="the output of a postprocessor"):
-        refuse_split_sample(judge, outcome)
+        reject_split_sample(judge, outcome)
 
 
 def test_a_judge_that_is_a_snippet_of_the_project_is_asked_again(folder: Path) -> None:
@@ -699,10 +699,10 @@ def test_labels_of_trials_count_for_their_trial_and_others_for_the_first(folder:
     assert each.agreement is not None
     assert (first.agreement.n, first.agreement.unlabelled) == (10, 0)
     assert first.agreement.other_trials == 10
-    assert any("are for the first trial" in note for note in first.notes)
+    assert any("apply to the first trial" in note for note in first.notes)
     assert each.agreement.n == 3
     assert each.agreement.figures["agreement"].value == pytest.approx(2 / 3)
-    assert any("as if they were independent" in note for note in each.notes)
+    assert any("are treated as independent" in note for note in each.notes)
 
 
 @pytest.mark.usefixtures("server")
@@ -768,7 +768,9 @@ def test_labels_of_another_task_alone_are_refused_with_its_name(folder: Path) ->
     run(folder)
     (folder / "own.csv").write_text("sample_id,task,label\nq0,others,correct\n")
 
-    with pytest.raises(BadDataset, match="no label for `answers`: its column `task` has `others`"):
+    with pytest.raises(
+        BadDataset, match="no labels for `answers`: its column `task` contains `others`"
+    ):
         checked(labels="own.csv")
 
 

@@ -79,11 +79,13 @@ def test_parts_change_places_with_what_says_what_they_are(source: str, turned: s
         pytest.param("Is it right?", "not have two parts", id="no value"),
         pytest.param("Q: {{ a }} or {{ b }}?", "not have two parts", id="two in a line"),
         pytest.param("A: {{ a }}\n\nA: {{ a }}", "not have two parts", id="twice the same"),
-        pytest.param("{{ a }}\n\n{{ b }}", "no label says what", id="bare paragraphs"),
-        pytest.param("Q: {{ a }}\n{{ b }}\n", "no label says what", id="a bare line"),
-        pytest.param("Q: {{ a }}\n\n{{ b }}\nRight?", "no label says what", id="words only after"),
+        pytest.param("{{ a }}\n\n{{ b }}", "this value has no label", id="bare paragraphs"),
+        pytest.param("Q: {{ a }}\n{{ b }}\n", "this value has no label", id="a bare line"),
         pytest.param(
-            "```text\n{{ a }}\n```\n\nB: {{ b }}", "no label says what", id="only a language"
+            "Q: {{ a }}\n\n{{ b }}\nRight?", "this value has no label", id="words only after"
+        ),
+        pytest.param(
+            "```text\n{{ a }}\n```\n\nB: {{ b }}", "this value has no label", id="only a language"
         ),
         pytest.param("A: {{ a }}\nand\nB: {{ b }}\n", "`and`", id="words between"),
         pytest.param("Q: {{ q }}\nAnswer:\n\nthe {{ a }}", "`Answer:`", id="a label far away"),

@@ -135,7 +135,7 @@ def test_replies_without_a_verdict_are_counted_by_the_rule_that_they_break(
     assert check.agreement is not None
     assert (check.agreement.n, check.agreement.no_verdict) == (6, 4)
     shown = text_of(check)
-    assert "10 replies, 4 without a verdict, by the rule that they break" in shown
+    assert "10 replies, 4 without a verdict, by rule" in shown
     assert "first_line  2 (for example q3)" in shown
 
 

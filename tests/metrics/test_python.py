@@ -8,7 +8,7 @@ from evalwright.components import snippets_in
 from evalwright.errors import SnippetFailed
 from evalwright.metrics.scores import Measure, Scores
 from evalwright.snippets.direct import DirectSnippets
-from evalwright.snippets.sources import sources_of
+from evalwright.snippets.sources import collect_sources
 
 
 def run(source: str, values: list[dict[str, Any]], *, seed: int = 0) -> list[Measure]:
@@ -17,7 +17,7 @@ def run(source: str, values: list[dict[str, Any]], *, seed: int = 0) -> list[Mea
         scores = Scores(metric.fields())
         for one in values:
             scores.add(one, {"seen": True})
-        snippets = DirectSnippets(sources_of(snippets_in(metric)))
+        snippets = DirectSnippets(collect_sources(snippets_in(metric)))
         try:
             found: list[Measure] = await metric.measure(scores, seed=seed, snippets=snippets)
         finally:

@@ -9,7 +9,7 @@ from tests.metrics.cases import METRICS, measures
 from evalwright.components import snippets_in
 from evalwright.metrics.scores import Scores
 from evalwright.snippets.direct import DirectSnippets
-from evalwright.snippets.sources import sources_of
+from evalwright.snippets.sources import collect_sources
 
 TP, FP, FN = "num_true_positives_field", "num_false_positives_field", "num_false_negatives_field"
 COUNTS = {TP: "tp", FP: "fp", FN: "fn"}
@@ -91,7 +91,7 @@ def test_a_metric_in_python_has_the_figures_that_it_returns(word: str) -> None:
         scores = Scores(metric.fields())
         for one in SCORES:
             scores.add(one, {})
-        snippets = DirectSnippets(sources_of(snippets_in(metric)))
+        snippets = DirectSnippets(collect_sources(snippets_in(metric)))
         try:
             found: list[Any] = await metric.measure(scores, seed=0, snippets=snippets)
         finally:

@@ -69,7 +69,7 @@ def test_perplexity_is_of_the_sum_of_the_log_probabilities(folder: Path) -> None
     assert (found.tokens, found.documents, found.failed) == (6, 3, 0)
     assert (report.status, report.summary.left_out) == ("finished", 1)
     assert [row.document for row in report.documents()] == ["a.jsonl:1", "a.jsonl:2", "a.jsonl:4"]
-    assert "not by a model" in report.notes[0]
+    assert "not from a model" in report.notes[0]
 
 
 def test_what_was_weighed_is_not_weighed_again(folder: Path) -> None:
@@ -144,7 +144,7 @@ def test_options_are_checked(options: dict[str, Any], said: str) -> None:
 
 
 def test_a_model_must_be_named_and_known() -> None:
-    with pytest.raises(UsageError, match="no model was given"):
+    with pytest.raises(UsageError, match="no model was specified"):
         ew.perplexity("a.txt")
     with pytest.raises(UnknownName, match="scripted/ecko"):
         ew.perplexity("a.txt", "scripted/ecko")

@@ -66,7 +66,7 @@ def test_one_document_says_why_it_has_no_interval(tmp_path: Path) -> None:
 
     assert (
         "  m: no interval for perplexity, bits per byte, bits per character: "
-        "one document: nothing to resample\n"
+        "there is only one document\n"
     ) in text
     assert "highest perplexity" not in text
     assert "1 document: 1 measured (1 from the cache)" in text

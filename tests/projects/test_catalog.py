@@ -107,7 +107,7 @@ def test_a_folder_without_a_project_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
-    with pytest.raises(UsageError, match="no project here"):
+    with pytest.raises(UsageError, match="not a project"):
         api.list_entities("task")
     with pytest.raises(UsageError, match="no such folder"):
         api.list_entities("task", "elsewhere")

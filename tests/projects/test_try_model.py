@@ -175,7 +175,7 @@ def test_a_provider_needs_no_project(tmp_path: Path, monkeypatch: pytest.MonkeyP
     trial = api.try_model("scripted/echo", given="hello")
 
     assert trial.steps[-1].value["text"] == "hello"
-    with pytest.raises(UsageError, match="no project here"):
+    with pytest.raises(UsageError, match="not a project"):
         api.try_model("bot")
 
 

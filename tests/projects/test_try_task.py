@@ -71,7 +71,7 @@ def test_a_file_is_tried_alone_with_the_model_that_is_given() -> None:
 
 @pytest.mark.usefixtures("project")
 def test_a_task_that_needs_a_model_says_so() -> None:
-    with pytest.raises(BadTasks, match="evaluates a model, but none is named"):
+    with pytest.raises(BadTasks, match="evaluates a model, but no model is set"):
         try_key("tasks/capitals.yaml")
 
 
@@ -335,7 +335,7 @@ def test_every_trial_of_a_sample_is_shown() -> None:
     ]
     shown = "\n".join(trial.to_lines())
     assert "Sample `carry`, trial 2 of 2, model responder: completed" in shown
-    assert "Metrics over 2 samples, each tried 2 times" in shown
+    assert "Metrics over 2 samples, with 2 trials each" in shown
 
 
 @pytest.mark.usefixtures("project")

@@ -56,7 +56,7 @@ def test_a_log_of_another_program_becomes_a_run() -> None:
     assert report.status == "finished_with_failures"
     assert report.failures[0].type == "Timeout"
     assert report.notes == [
-        "`first-pass` was not run: its result is taken from first-pass.json, written by 3.17.2"
+        "`first-pass` was not run: its result was read from first-pass.json, written by 3.17.2"
     ]
 
 
@@ -112,7 +112,7 @@ def test_of_a_judge_it_is_said_that_nothing_is_known() -> None:
     report = taken(saved("log.json", specification={"key": "first", "scorers": scorers}))
 
     assert report.notes[1:] == [
-        "the judges of `first/equals` are unknown: a log does not describe them"
+        "the judges of `first/equals` are unknown, because logs do not describe them"
     ]
 
 
@@ -136,7 +136,7 @@ def test_a_folder_needs_no_evaluation() -> None:
 
     assert report.tasks == ["a", "b"]
     assert report.notes == [
-        "`a`, `b` were not run: their results are taken from 2 logs, written by 3.17.2"
+        "`a`, `b` were not run: their results were read from 2 logs, written by 3.17.2"
     ]
 
 
@@ -210,7 +210,7 @@ def test_a_folder_without_logs_is_told() -> None:
 def test_an_evaluation_is_no_log() -> None:
     Path("run.yaml").write_text("evaluation: {}\n")
 
-    with pytest.raises(UsageError, match="a result log is JSON") as refused:
+    with pytest.raises(UsageError, match="a result log must be JSON") as refused:
         taken("run.yaml")
 
     assert "evalwright run run.yaml" in refused.value.hint

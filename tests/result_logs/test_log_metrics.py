@@ -94,7 +94,7 @@ def test_a_mean_that_the_samples_do_not_give_has_none_and_says_so() -> None:
 
     assert made.measure.value == 0.7, "the figure of the log is kept"
     assert made.measure.interval is None
-    assert "the scores of its samples do not give this value" in made.measure.reason
+    assert "the scores of its samples give a different value" in made.measure.reason
 
 
 def test_two_scores_of_one_average_are_not_confused() -> None:

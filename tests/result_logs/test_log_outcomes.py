@@ -289,7 +289,7 @@ def test_of_several_errors_the_first_says_how_many_more_there_are() -> None:
     failure = taken(old_sample(errors=errors)).failure
 
     assert failure is not None
-    assert failure.message == "first (and 1 more of this sample)"
+    assert failure.message == "first (and 1 more in this sample)"
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_the_scores_of_a_sample_with_trials_stand_with_the_first() -> None:
         pytest.param(
             old_sample(solver={"output": {"items": "x"}}),
             ".solver.output",
-            "not the output of a solver",
+            "not a solver output",
             id="items",
         ),
         pytest.param(

@@ -207,7 +207,7 @@ def test_a_log_that_changes_while_it_is_read_is_told(tmp_path: Path) -> None:
     log = reread_log(tmp_path, foreign_log(old_sample()))
     save_log(tmp_path, foreign_log(old_sample(scores="x")))
 
-    with pytest.raises(BadLog, match="was changed"):
+    with pytest.raises(BadLog, match="the file changed"):
         list(log.outcomes("a", "b"))
 
 

@@ -175,7 +175,7 @@ def test_it_cannot_be_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     Path("run.yaml").write_text(ONLY % "log.json")
     saved("log.json", old_sample())
 
-    with pytest.raises(UsageError, match=r"its result is taken from log\.json"):
+    with pytest.raises(UsageError, match=r"its result is read from log\.json"):
         api.try_task(api.TaskSelection(path="run.yaml"))
 
 

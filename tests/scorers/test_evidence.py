@@ -8,13 +8,13 @@ from evalwright.components import Snippet
 from evalwright.ports import Case
 from evalwright.scorers.evidence import EvidenceScorer
 from evalwright.snippets.direct import DirectSnippets
-from evalwright.snippets.sources import sources_of
+from evalwright.snippets.sources import collect_sources
 from evalwright.types import Sample, Score
 
 
 def found(body: str, *, parameters: str = "") -> Score:
     snippet = Snippet(f"def compute_evidence({parameters}):\n    {body}\n")
-    snippets = DirectSnippets(sources_of([snippet]))
+    snippets = DirectSnippets(collect_sources([snippet]))
 
     async def score() -> Score:
         case = Case(sample=Sample("0", {}), model=PlaceholderModel(), snippets=snippets)

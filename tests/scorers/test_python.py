@@ -8,7 +8,7 @@ from tests.scorers.cases import SCORERS, case, chat
 from evalwright.components import snippets_in
 from evalwright.errors import SnippetFailed
 from evalwright.snippets.direct import DirectSnippets
-from evalwright.snippets.sources import sources_of
+from evalwright.snippets.sources import collect_sources
 from evalwright.types import Score
 
 
@@ -17,7 +17,7 @@ def run(
 ) -> Score:
     async def scored() -> Score:
         scorer = SCORERS.validate_python({"type": "python", "compute_scores_snippet": source})
-        snippets = DirectSnippets(sources_of(snippets_in(scorer)))
+        snippets = DirectSnippets(collect_sources(snippets_in(scorer)))
         try:
             found: Score = await scorer.score(case(row or {}, conversation, snippets=snippets))
         finally:

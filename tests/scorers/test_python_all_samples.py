@@ -8,7 +8,7 @@ from evalwright.components import snippets_in
 from evalwright.errors import SnippetFailed
 from evalwright.scorers.python_all_samples import PythonAllSamples
 from evalwright.snippets.direct import DirectSnippets
-from evalwright.snippets.sources import sources_of
+from evalwright.snippets.sources import collect_sources
 from evalwright.types import Score
 
 UNIQUE = """
@@ -26,7 +26,7 @@ def run(
 ) -> list[Score]:
     async def scored() -> list[Score]:
         scorer = PythonAllSamples(type="python_all_samples", compute_scores_snippet=source)  # type: ignore[arg-type] # text, as a document gives it
-        snippets = DirectSnippets(sources_of(snippets_in(scorer)))
+        snippets = DirectSnippets(collect_sources(snippets_in(scorer)))
         try:
             return await scorer.score_all(samples, solver_outputs, snippets)
         finally:

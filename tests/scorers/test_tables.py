@@ -14,7 +14,7 @@ from evalwright.components import snippets_in
 from evalwright.plan.project import scorer_metrics
 from evalwright.scorers.python_all_samples import PythonAllSamples
 from evalwright.snippets.direct import DirectSnippets
-from evalwright.snippets.sources import sources_of
+from evalwright.snippets.sources import collect_sources
 from evalwright.types import Score
 
 BOTH = '{"scores": {"n": 1, "is_correct": True}, "metadata": {"tokens": 123}}'
@@ -27,7 +27,7 @@ def scored(
 ) -> Score:
     async def work() -> Score:
         scorer = SCORERS.validate_python(fields)
-        snippets = DirectSnippets(sources_of(snippets_in(scorer)))
+        snippets = DirectSnippets(collect_sources(snippets_in(scorer)))
         try:
             if isinstance(scorer, PythonAllSamples):
                 return (await scorer.score_all([row], None, snippets))[0]

@@ -16,7 +16,7 @@ from evalwright.secrets import Secret
 from evalwright.session.models import Connection
 from evalwright.session.project_models import connect_model
 from evalwright.snippets.direct import DirectSnippets
-from evalwright.snippets.sources import sources_of
+from evalwright.snippets.sources import collect_sources
 from evalwright.spec.documents.models.model import AdapterDocument, ModelDocument, ProviderModel
 from evalwright.types import ModelOptions
 
@@ -112,7 +112,7 @@ def test_a_key_of_the_environment_is_a_login_under_any_name(kind: str) -> None:
             "timeout": 1,
         }
         asked = document(**(told if kind == "headers" else snippet))
-        snippets = DirectSnippets(sources_of([SNIPPET]))
+        snippets = DirectSnippets(collect_sources([SNIPPET]))
         found = plan("bot", asked, snippets=snippets, A_TOKEN=KEY, B_TOKEN=f"{KEY}2")
         assert (Secret(team) in found.secrets) == (team != "evals")
         return found.client.fingerprint
@@ -235,7 +235,7 @@ def test_a_stranger_is_accepted_where_the_document_says_so(tmp_path: Path) -> No
 
 
 def test_a_snippet_of_the_project_may_be_the_model() -> None:
-    snippets = DirectSnippets(sources_of([SNIPPET]))
+    snippets = DirectSnippets(collect_sources([SNIPPET]))
     told = document(
         connection_type="custom_inference",
         run_inference_snippet=SNIPPET,

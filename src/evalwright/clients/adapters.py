@@ -1,21 +1,20 @@
-"""Adapters between our requests and an endpoint: they build the body and parse the reply.
+"""Adapters between evalwright's requests and an endpoint: build the body and parse the reply.
 
     input  →  process_input  →  body  →  the endpoint  →  body  →  process_output  →  output
 
-An author's adapter is two Jinja templates. `process_input` sees `input` (`model_input` is the
-same), `model_info` and `kwargs`, and renders the body. `process_output` sees `body` (text),
-`status_code` and `model_info`, and renders the JSON of an output; `replies` has the formats that
-are understood.
+An author's adapter consists of two Jinja templates. `process_input` renders the body from `input`
+(alias `model_input`), `model_info` and `kwargs`. `process_output` renders the output as JSON from
+`body` (text), `status_code` and `model_info`; `replies` documents the supported formats.
 
     input        {"messages": […], …} for chat, {"input": […]} for embeddings, anything for custom
-    kwargs       the keys of a chat's input besides its messages
+    kwargs       the keys of a chat's input other than `messages`
     model_info   key, model_key (the name at the endpoint), task
 
-Built in:
+Built-in adapters:
 
-    latticeflow$identity                 the input unchanged, with `model` if there is a `model_key`
-    latticeflow$openai_chat_completion   the same: both formats of token counts are understood
-    latticeflow$openai_responses         messages become the responses API's `input`
+    latticeflow$identity                 the unchanged input, with `model` if there is a `model_key`
+    latticeflow$openai_chat_completion   the same; both formats of token counts are supported
+    latticeflow$openai_responses         messages become the `input` of the Responses API
 """
 
 from abc import abstractmethod
@@ -39,17 +38,17 @@ _NEVER = {"messages": "the task sets them"}
 
 
 class AdapterInfo(Struct, frozen=True, kw_only=True):
-    """What an adapter knows about its model."""
+    """The model facts that an adapter receives."""
 
     key: str
-    """Its key in the project."""
+    """Key of the model in the project."""
     task: MLTask = "chat_completion"
     model_key: str = ""
-    """Its name at the endpoint."""
+    """Name of the model at the endpoint."""
 
 
 class AdapterInput(Struct, frozen=True, kw_only=True):
-    """A request, as adapters see it."""
+    """A request in the form that adapters receive."""
 
     input: Any
     kwargs: dict[str, Any] = {}
@@ -58,13 +57,13 @@ class AdapterInput(Struct, frozen=True, kw_only=True):
 
 
 class Adapter:
-    """Changes nothing, but adds the `model_key` of the document; a subclass may do more."""
+    """Sends the input unchanged, plus the document's `model_key`. Base class of other adapters."""
 
     source = "identity 1"
-    """Everything that determines its behaviour: part of a model's fingerprint."""
+    """Everything that determines the adapter's behavior; part of a model's fingerprint."""
 
     def make_body(self, request: AdapterInput, info: AdapterInfo) -> str:
-        """Return the body for the endpoint: the input as JSON."""
+        """Return the body for the endpoint, which is the input as JSON."""
         body = request.input
         if info.model_key and info.task != "custom" and isinstance(body, dict):
             body = {"model": info.model_key, **body}
@@ -76,12 +75,12 @@ class Adapter:
 
 
 class ResponsesAdapter(Adapter):
-    """Translates to and from the responses API of OpenAI."""
+    """Translates to and from OpenAI's Responses API."""
 
     source = "openai_responses 1"
 
     def make_body(self, request: AdapterInput, info: AdapterInfo) -> str:
-        """Translate a chat; leave anything else unchanged."""
+        """Translate a chat; leave other input unchanged."""
         if info.task != "chat_completion":
             return super().make_body(request, info)
         keys = {name: value for name, value in request.input.items() if name != "messages"}
@@ -89,7 +88,7 @@ class ResponsesAdapter(Adapter):
         return super().make_body(AdapterInput(input=body), info)
 
     def read_body(self, body: str, status: int, info: AdapterInfo) -> Any:
-        """Return open responses; leave anything else unchanged."""
+        """Translate to open responses; leave other replies unchanged."""
         reply = super().read_body(body, status, info)
         if isinstance(reply, dict) and isinstance(reply.get("output"), list):
             names = ("usage", "error", "incomplete_details")
@@ -99,7 +98,7 @@ class ResponsesAdapter(Adapter):
 
 
 class TemplateAdapter(Adapter):
-    """An author's two templates; a missing template changes nothing."""
+    """An author's two templates. Without a template, nothing is changed."""
 
     def __init__(
         self, key: str, *, process_input: Template | None, process_output: Template | None
@@ -117,7 +116,7 @@ class TemplateAdapter(Adapter):
         return self._render("process_input", self._input, info, inputs)
 
     def read_body(self, body: str, status: int, info: AdapterInfo) -> Any:
-        """Render `process_output`, and parse it as JSON."""
+        """Render `process_output` and parse the result as JSON."""
         if self._output is None:
             return super().read_body(body, status, info)
         inputs = {"body": body, "status_code": status}
@@ -143,7 +142,7 @@ BUILT_IN: dict[str, Callable[[], Adapter]] = {
 
 
 class AdaptedModel:
-    """A model behind an adapter; a subclass exchanges the bodies."""
+    """A model behind an adapter. Subclasses send the bodies."""
 
     caveat = ""
 
@@ -156,7 +155,7 @@ class AdaptedModel:
         facts: Mapping[str, Any],
         clean: Callable[[str], str],
     ) -> None:
-        """Take `facts`, which are part of the fingerprint, and `clean`, which removes secrets."""
+        """`facts` become part of the fingerprint; `clean` removes secrets from messages."""
         details = {
             "adapter": blake2b(adapter.source.encode(), digest_size=16).hexdigest(),
             "model_key": info.model_key,
@@ -170,7 +169,7 @@ class AdaptedModel:
 
     @abstractmethod
     async def _exchange(self, body: str, request: Request) -> tuple[str, int]:
-        """Return the reply to a body, and its status."""
+        """Send a body; return the reply and its status."""
 
     async def complete(self, request: Request) -> Completion:
         """Answer one request; `ModelError` if the model is not declared for it."""
@@ -195,9 +194,9 @@ class AdaptedModel:
 
 
 def adapt_request(request: Request, parameters: dict[str, Any]) -> AdapterInput:
-    """Return a request as adapters see it.
+    """Convert a request to the form that adapters receive.
 
-    Generation parameters apply to chat; the request's own keys take precedence.
+    Generation parameters apply only to chat. Keys of the request take precedence.
     """
     if request.task == "custom":
         return AdapterInput(input=request.input)
@@ -214,7 +213,7 @@ def adapt_request(request: Request, parameters: dict[str, Any]) -> AdapterInput:
 
 
 def parse_json(text: str, what: str) -> Any:
-    """Parse a text as JSON; errors name it `what`."""
+    """Parse JSON; `what` names the text in error messages."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -45,7 +45,7 @@ _NOT_ASKED = {name: why for name, why in _NEVER.items() if name != "response_for
 
 
 class AnthropicParameters(SamplingParameters, frozen=True, kw_only=True):
-    """The known parameters of this API."""
+    """Known parameters of this API."""
 
     max_tokens: int = MAX_TOKENS
     stop: str | list[str] | None = None
@@ -75,12 +75,12 @@ _encoder = msgspec.json.Encoder()
 
 
 class Messages(ApiModel):
-    """A model behind the messages API."""
+    """A model behind the Messages API."""
 
     api = "messages"
 
     async def complete(self, request: Request) -> Completion:
-        """Answer one conversation."""
+        """Query the model for the next message of a conversation."""
         messages = request.messages
         refuse_files(messages, self.api)
         body = {**self._body, "messages": [item for item in messages if item.role != "system"]}
@@ -136,14 +136,16 @@ def _make_output(text: str, blocks: list[_AnthropicBlock], usage: Usage) -> dict
 
 
 def _translate_keys(keys: dict[str, Any]) -> dict[str, Any]:
-    """Translate `response_format` and `max_completion_tokens` to this API."""
+    """Translate `response_format` and `max_completion_tokens` for this API."""
     sent = dict(keys)
     if "max_completion_tokens" in sent:
         sent.setdefault("max_tokens", sent.pop("max_completion_tokens"))
-    wanted = sent.pop("response_format", None)
-    if wanted is None or (isinstance(wanted, dict) and wanted.get("type") == "text"):
+    response_format = sent.pop("response_format", None)
+    if response_format is None or (
+        isinstance(response_format, dict) and response_format.get("type") == "text"
+    ):
         return sent
-    named = wanted.get("json_schema") if isinstance(wanted, dict) else None
+    named = response_format.get("json_schema") if isinstance(response_format, dict) else None
     schema = named.get("schema") if isinstance(named, dict) else None
     if not isinstance(schema, dict):
         raise ModelError(

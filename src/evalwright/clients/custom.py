@@ -1,22 +1,23 @@
-"""Models declared in documents: `custom_connection`, a URL; `custom_inference`, Python.
+"""Models declared in documents: `custom_connection` (a URL) and `custom_inference` (Python).
 
 Both are queried through an adapter, which builds the body from the input and parses the reply.
 
-`custom_connection` sends the body by POST to the exact URL. `api_key` is sent as
-`Authorization: Bearer …`, unless a header of that name is declared. A status other than success is
-a failure, retried as for a provider. Bodies are stored with the answer, unchanged.
-The fingerprint contains no key: only the names of headers, and a digest of the values that are
-neither a key by their name nor declared a secret. An API's version may change the answers.
+`custom_connection` sends the body to the exact URL in a POST request. `api_key` is sent as
+`Authorization: Bearer …`, unless a header with that name is declared. Error statuses are handled
+and retried as for providers. Bodies are stored unchanged with the answer. The fingerprint contains
+no keys, only the names of headers and a digest of each value that is neither a key, judging by its
+name, nor a declared secret. Values are included because a header such as an API version may change
+the answers.
 
-`custom_inference` calls the author's function where snippets run: outside the engine, with only the
-variables that the document passes as `environment`:
+`custom_inference` calls the author's function in a snippet process, with only the variables that
+the document sets in `environment`:
 
     def run_inference(body: str, environment: dict, sample: dict | None = None) -> str: ...
 
-It returns the reply as text, or as an object that becomes JSON.
+The function returns the reply as text or as an object that is converted to JSON.
 
-A function that takes a third argument gets the sample's row. Its answers depend on more than the
-request, so they must not be cached by the request alone: see `takes_sample`.
+A function with a third parameter receives the sample's row. Its answers depend on more than the
+request, so they must not be cached by request alone: see `takes_sample`.
 """
 
 import ast
@@ -32,7 +33,7 @@ from msgspec import Struct
 
 from evalwright.clients.adapters import AdaptedModel, Adapter, AdapterInfo, parse_json
 from evalwright.clients.http import Endpoint
-from evalwright.clients.parameters import SamplingParameters, check_parameters, refuse_misspelt
+from evalwright.clients.parameters import SamplingParameters, check_parameters, reject_misspelled
 from evalwright.clients.providers import locate_document
 from evalwright.errors import ModelError, SnippetFailed, UsageError
 from evalwright.ports import Snippets
@@ -60,11 +61,11 @@ _RETRYABLE = {
     "ConnectionResetError",
     "TimeoutError",
 }
-"""Network errors, without the timeout of a call."""
+"""Network errors, except the timeout of a call."""
 
 
 class ConnectionConfig(Struct, frozen=True, kw_only=True):
-    """An endpoint, as declared in a document."""
+    """An endpoint declared in a document."""
 
     url: str
     api_key: Secret | None = None
@@ -74,12 +75,12 @@ class ConnectionConfig(Struct, frozen=True, kw_only=True):
 
 
 class CustomConnectionModel(AdaptedModel):
-    """Queries one address through an adapter."""
+    """Queries an endpoint through an adapter."""
 
     def __init__(
         self, config: ConnectionConfig, adapter: Adapter, info: AdapterInfo, options: ModelOptions
     ) -> None:
-        refuse_misspelt(options.parameters, model=info.key)
+        reject_misspelled(options.parameters, model=info.key)
         parameters, timeouts = check_parameters(
             options.parameters, SamplingParameters, model=info.key, never=_NEVER
         )
@@ -133,17 +134,17 @@ def _make_tls(config: ConnectionConfig) -> ssl.SSLContext | None:
 
 
 def make_tls_context(trusted_ca: str = "", *, accept_untrusted: bool = False) -> ssl.SSLContext:
-    """Return a context that trusts `trusted_ca`, PEM in base64, instead of the machine's own."""
+    """Return a context that trusts only `trusted_ca` (PEM in base64), by default the system's."""
     try:
         pem = base64.b64decode("".join(trusted_ca.split()), validate=True).decode("ascii")
         context = ssl.create_default_context(cadata=pem or None)
     except (binascii.Error, UnicodeDecodeError, ssl.SSLError, ValueError) as error:
         raise UsageError(
             "`trusted_ca` is not a certificate",
-            hint="expected PEM in base64: `base64 -w0 ca.pem` writes it",
+            hint="expected PEM in base64, as printed by `base64 -w0 ca.pem`",
         ) from error
     if pem:
-        # Python 3.13 asks more of an authority than private ones mostly have.
+        # Python 3.13 requires extensions that the certificates of most private CAs lack.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if accept_untrusted:
         context.check_hostname = False
@@ -152,12 +153,12 @@ def make_tls_context(trusted_ca: str = "", *, accept_untrusted: bool = False) ->
 
 
 class InferenceConfig(Struct, frozen=True, kw_only=True):
-    """A function, as declared in a document."""
+    """A function declared in a document."""
 
     function: str
-    """Its name for the `Snippets` port."""
+    """Name of the function for the `Snippets` port."""
     text: str
-    """The Python code and a hash of the modules it imports: part of the fingerprint."""
+    """The Python code and a hash of the imported modules; part of the fingerprint."""
     environment: dict[str, Secret] = {}
     timeout_s: float
 
@@ -187,7 +188,7 @@ class CustomInferenceModel(AdaptedModel):
         self._takes_sample = takes_sample(config.text)
 
     async def close(self) -> None:
-        """Do nothing: the snippets are closed elsewhere."""
+        """Do nothing, because the snippets are closed elsewhere."""
 
     async def _exchange(self, body: str, request: Request) -> tuple[str, int]:
         arguments: list[Any] = [body, self._environment]
@@ -215,7 +216,7 @@ class CustomInferenceModel(AdaptedModel):
             failed = ModelError(
                 "inference", f"expected `{FUNCTION}` to return text or JSON, got `{got}`"
             )
-        raise failed  # out here: its cause would print the author's words, key and all
+        raise failed  # raised here, because the cause may contain the key
 
 
 def takes_sample(source: str) -> bool:
@@ -228,28 +229,30 @@ def takes_sample(source: str) -> bool:
 
 
 def hash_values(values: Mapping[str, Secret]) -> dict[str, str]:
-    """Return names with a digest of their value; without the digest for keys."""
-    keys = select_logins(values)
+    """Return the names with a digest of each value; for keys, without a digest."""
+    keys = select_keys(values)
     return {
         name: "" if name in keys else blake2b(value.reveal().encode(), digest_size=8).hexdigest()
         for name, value in values.items()
     }
 
 
-def select_logins(values: Mapping[str, Secret]) -> dict[str, Secret]:
-    """Return the headers or variables that hold a key: by name, by declaration or by scheme."""
+def select_keys(values: Mapping[str, Secret]) -> dict[str, Secret]:
+    """Return the headers or variables with keys, judging by name, declaration or scheme."""
     return {
         name: value
         for name, value in values.items()
-        if value.declared or _is_login(name) or SCHEME.match(value.reveal())
+        if value.declared or _is_key_name(name) or SCHEME.match(value.reveal())
     }
 
 
 def find_secret_values(values: Mapping[str, Secret]) -> tuple[Secret, ...]:
-    """Return what to redact of headers or variables: keys, and what looks like a credential."""
-    found = [Secret(part) for value in values.values() for part in find_credentials(value.reveal())]
-    return tuple(dict.fromkeys((*select_logins(values).values(), *found)))
+    """Return the values to redact: keys and values that look like credentials."""
+    credentials = [
+        Secret(part) for value in values.values() for part in find_credentials(value.reveal())
+    ]
+    return tuple(dict.fromkeys((*select_keys(values).values(), *credentials)))
 
 
-def _is_login(name: str) -> bool:
+def _is_key_name(name: str) -> bool:
     return name.lower() in _LOGINS or is_secret_name(name)

@@ -1,32 +1,33 @@
-"""One endpoint over HTTP: JSON in both directions, and one kind of error per problem.
+"""HTTP endpoints that exchange JSON, with one kind of error per problem.
 
     connection    no connection, a reset, an incomplete reply                   retryable
-    timeout       no connection, no first byte or no end in time                retryable
+    timeout       no connection, first byte or complete reply in time           retryable
     too_large     more than 32 MiB
     empty         no body
-    not_json      something else: a page of HTML, a stream of events
-    error_object  an error, with a success status
+    not_json      another format: an HTML page, an event stream
+    error_object  an error with a success status
     wrong_shape   JSON, but not in the format of this API
 
 The kind for each status other than success:
 
     301 302 303 307 308   not_found      a POST is not redirected: it carries the key
-    400 422, other 4xx    bad_request    with the server's message; `filtered` if it says so
+    400 422, other 4xx    bad_request    with the server's message; `filtered` if it is about a
+                                         content filter
     401 403               auth
-    404 405               not_found      no such model, or no such address
+    404 405               not_found      unknown model or address
     408                   timeout        retryable
     409                   conflict       retryable
     429                   rate_limited   retryable, after `Retry-After` if the server sends it;
                                          not if the quota is spent
-    5xx                   server         retryable, likewise
+    5xx                   server         retryable, after `Retry-After` if the server sends it
 
 `replies` interprets well-formed replies.
 
-Holds:      One session with keep-alive, created in the loop of the first request. TLS is verified.
-            No redirect is followed, no cookie stored. A reply over 256 KiB is read together with at
-            most three others, so memory is bounded however many connections there are. No message
-            contains the key, even if the server repeats it; an answer is left unchanged.
-Does not:   Retry, wait, count or cache: wrappers around a client do.
+Holds:      There is one keep-alive session, created in the loop of the first request. TLS is
+            verified. Redirects are not followed, and cookies are not stored. At most four replies
+            over 256 KiB are read at a time, so memory is bounded for any number of connections. No
+            message contains the key, even if the server repeats it. Answers are not changed.
+Does not:   Retry, wait, count or cache. Wrappers around a client do this.
 """
 
 import asyncio
@@ -84,14 +85,14 @@ class _RawReply(NamedTuple):
 
 
 class Exchange(NamedTuple, Generic[Reply]):
-    """A decoded reply, and the bodies of the request and the reply if the endpoint keeps them."""
+    """A decoded reply, and the bodies of request and reply if the endpoint keeps them."""
 
     reply: Reply
     bodies: tuple[str, str] | None = None
 
 
 class Endpoint:
-    """Sends requests to one address. `close` it inside the loop that it was used in."""
+    """Sends requests to one address. Call `close` in the loop that sent the requests."""
 
     def __init__(
         self,
@@ -103,14 +104,14 @@ class Endpoint:
         tls: ssl.SSLContext | None = None,
         keeps_bodies: bool = False,
     ) -> None:
-        """Take `headers` that replace the provider's, `secrets` to redact, and a `tls` context."""
+        """`headers` replace the provider's headers; `secrets` are redacted."""
         self._keeps_bodies = keeps_bodies
         self.url = address.url
         self._provider = address.provider
         self._redactor = Redactor([address.key, *secrets])
         self._tls = tls
         self._origin = str(address.url.origin())
-        # Given with every request: aiohttp shows a proxy the headers of a session, key and all.
+        # Passed with every request, because aiohttp sends session headers (the key) to proxies.
         self._headers = CIMultiDict(
             {
                 "Accept": "application/json",
@@ -118,7 +119,8 @@ class Endpoint:
                 "User-Agent": f"evalwright/{__version__}",
             }
         )
-        self._headers.update(address.headers if headers is None else headers)  # in any case
+        # Names are case-insensitive.
+        self._headers.update(address.headers if headers is None else headers)
         self._timeouts = timeouts
         self._proxy_options: dict[str, Any] = {}
         if address.proxy:
@@ -127,13 +129,13 @@ class Endpoint:
         self._large: asyncio.Semaphore
 
     async def ask(self, body: bytes | None, decoder: msgspec.json.Decoder[Reply]) -> Reply:
-        """Return the decoded reply, or raise `ModelError`; without a body, the request is a GET."""
+        """Send a POST request (without a body, GET); return the reply or raise `ModelError`."""
         return (await self.exchange(body, decoder)).reply
 
     async def exchange(
         self, body: bytes | None, decoder: msgspec.json.Decoder[Reply]
     ) -> Exchange[Reply]:
-        """Return the decoded reply and the bodies, or raise `ModelError`."""
+        """Send a request; return the decoded reply and the bodies, or raise `ModelError`."""
         raw = await self._exchange(body)
         reply = self._decode(raw, decoder)
         if error := getattr(reply, "error", None):
@@ -143,13 +145,13 @@ class Endpoint:
         return Exchange(reply, (body.decode(), raw.content.decode(errors="replace")))
 
     async def ask_text(self, body: bytes) -> tuple[str, int]:
-        """Return the reply as text, whatever is in it, and its status."""
+        """Send a request; return the reply as text of any format, and its status."""
         reply = await self._exchange(body)
         try:
             return reply.content.decode(), reply.status
         except UnicodeDecodeError as error:
             broken = self._decoding_error(reply, error)
-        raise broken  # out here: a decoding error carries all of the bytes
+        raise broken  # raised here, because a decoding error contains all bytes
 
     async def close(self) -> None:
         """Close the connections."""
@@ -162,7 +164,7 @@ class Endpoint:
         return replies.reported_error(error, by=f"{self._origin} answered with", clean=self.clean)
 
     def clean(self, text: str) -> str:
-        """Remove the key, in any encoding, from a text; call it before the text is cut."""
+        """Remove the key, in any encoding, from a text. Call this before the text is shortened."""
         return self._redactor.clean(text)
 
     async def _exchange(self, body: bytes | None) -> _RawReply:
@@ -185,18 +187,18 @@ class Endpoint:
                 return _RawReply(content, kind, response.status)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             broken = self._connection_error(error)
-        raise broken  # out here: aiohttp's own errors carry the headers, and the key in them
+        raise broken  # raised here, because aiohttp's errors contain the headers with the key
 
     def _decode(self, reply: _RawReply, decoder: msgspec.json.Decoder[Reply]) -> Reply:
         try:
             return decoder.decode(reply.content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             broken = self._decoding_error(reply, error)
-        del reply  # an exception keeps its frames, and they what is in them
+        del reply  # an exception keeps its frames and their variables alive
         raise broken
 
     def _use_proxy(self, proxy: URL) -> None:
-        """Return the header with the proxy's password, for the request or for the tunnel."""
+        """Set the header with the proxy's password, for the request or for the tunnel."""
         self._proxy_options["proxy"] = proxy.with_user(None)
         if proxy.user:
             login = b64encode(f"{proxy.user}:{proxy.password or ''}".encode()).decode()
@@ -208,7 +210,8 @@ class Endpoint:
 
     def _open(self) -> aiohttp.ClientSession:
         timeouts = self._timeouts
-        self._large = asyncio.Semaphore(_LARGE_AT_ONCE)  # like a session, it belongs to a loop
+        # Like a session, a semaphore belongs to a loop.
+        self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ssl=self._tls or True),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -221,7 +224,7 @@ class Endpoint:
         return self._session
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """Return the body; its size is counted while reading: a header may be wrong."""
+        """Return the body. Its size is counted while reading, because the header may be wrong."""
         if (response.content_length or 0) > MOST_REPLY_BYTES:
             raise self._too_large()
         content = response.content
@@ -233,7 +236,7 @@ class Endpoint:
                 return chunks[0] if len(chunks) == 1 else b"".join(chunks)
             chunks.append(chunk)
             size += len(chunk)
-        async with self._large:  # meanwhile the others' sockets are full, and nothing is read
+        async with self._large:  # other large replies wait in their socket buffers
             while chunk := await content.readany():
                 chunks.append(chunk)
                 size += len(chunk)
@@ -250,7 +253,7 @@ class Endpoint:
             ):
                 chunks.append(chunk)
         except (aiohttp.ClientError, TimeoutError, OSError):
-            pass  # the status has said what matters
+            pass  # the status is sufficient
         return status_error(
             response.status,
             response.headers,
@@ -315,11 +318,11 @@ class Endpoint:
 
 
 class ApiModel:
-    """A model behind the chat API of a provider."""
+    """Base class of models behind a provider's API."""
 
     caveat = ""
     api: ClassVar[str]
-    """The name of the API: part of the fingerprint."""
+    """Name of the API; part of the fingerprint."""
 
     def __init__(self, name: str, endpoint: Endpoint, parameters: dict[str, Any]) -> None:
         facts = {"api": self.api, "url": str(endpoint.url), "parameters": parameters}
@@ -347,9 +350,9 @@ _list_decoder = msgspec.json.Decoder(_ModelList | list[_ListedModel])
 
 
 async def list_served_models(provider: str, environment: Mapping[str, str]) -> list[str]:
-    """Return the models that a provider's server lists; `UsageError` for a missing key.
+    """Return the models that a provider's server lists; `UsageError` if the key is missing.
 
-    The list is at `/models`, next to the chat endpoint: bare, or under `data`.
+    The list is at `/models`, next to the chat endpoint. It may be under the key `data`.
     """
     is_anthropic = provider == "anthropic"
     path = "/messages" if is_anthropic else "/chat/completions"
@@ -362,11 +365,11 @@ async def list_served_models(provider: str, environment: Mapping[str, str]) -> l
     finally:
         await endpoint.close()
     models = reply.data if isinstance(reply, _ModelList) else reply
-    return [model.id.removeprefix("models/") for model in models]  # as Gemini writes them
+    return [model.id.removeprefix("models/") for model in models]  # Gemini adds this prefix
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason of a connection error, without the address, which the message has."""
+    """Return the reason for a connection error, without the address."""
     cause = getattr(error, "os_error", None) or getattr(error, "certificate_error", None) or error
     reason = getattr(cause, "verify_message", "") or getattr(cause, "strerror", "") or str(cause)
     return replies.to_one_line(reason) or type(error).__name__
@@ -380,7 +383,7 @@ def status_error(
     provider: Provider,
     clean: Callable[[str], str],
 ) -> ModelError:
-    """Return the error of a reply with this status; `clean` removes secrets from its message."""
+    """Return the error for a reply with this status; `clean` removes secrets from the message."""
     error = _parse_error(body)
     words = replies.to_one_line(clean(replies.error_text(error) or body))
     codes = {error.get("code"), error.get("type")} if isinstance(error, dict) else set()

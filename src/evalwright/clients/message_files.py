@@ -1,4 +1,4 @@
-"""Messages with files, as the APIs of OpenAI take them: the content is a list of parts.
+"""Convert messages with files to the formats of OpenAI's APIs, where content is a list of parts.
 
 {"role": "user", "content": [{"type": "file", "file": {"file_id": "file-1"}},
                              {"type": "text", "text": "Summarize it."}]}
@@ -14,7 +14,7 @@ from evalwright.types import Message
 
 
 def to_chat_messages(messages: Sequence[Message]) -> Sequence[Any]:
-    """Return the messages of a chat completion; unchanged if there are no files."""
+    """Return the messages for the Chat Completions API; unchanged if there are no files."""
     if not _have_files(messages):
         return messages
     return [
@@ -28,7 +28,7 @@ def to_chat_messages(messages: Sequence[Message]) -> Sequence[Any]:
 
 
 def to_response_items(messages: Sequence[Message]) -> Sequence[Any]:
-    """Return the input items of the responses API; unchanged if there are no files."""
+    """Return the input items for the Responses API; unchanged if there are no files."""
     if not _have_files(messages):
         return messages
     return [
@@ -42,7 +42,7 @@ def to_response_items(messages: Sequence[Message]) -> Sequence[Any]:
 
 
 def refuse_files(messages: Sequence[Message], api: str) -> None:
-    """Raise `ModelError` if a message has files, for an API that takes none."""
+    """Raise `ModelError` if a message has files, which this API does not support."""
     if _have_files(messages):
         raise ModelError("unsupported", f"the {api} API does not accept file ids here")
 

@@ -61,15 +61,15 @@ _CHAT = "/chat/completions"
 _NEVER = {"model": "it is taken from the model name", "messages": "the task sets them"}
 _NOT_ASKED = {**_NEVER, "n": "set it with a parameter of the run"}
 _EMBEDDING_PARAMETERS = ("dimensions", "user")
-"""The parameters that are not only for chat."""
+"""Parameters that also apply to embeddings."""
 _MOST_SHARED_REQUESTS = 1000
 
 RequestGroup = tuple[str, tuple[Message, ...], bytes, int]
-"""Sample, messages, other keys, and the number of the group."""
+"""Sample, messages, other keys, and the index of the group."""
 
 
 class ChatParameters(SamplingParameters, frozen=True, kw_only=True):
-    """The known parameters of this API."""
+    """Known parameters of this API."""
 
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
@@ -87,14 +87,14 @@ class ChatParameters(SamplingParameters, frozen=True, kw_only=True):
 
 
 class ChatUsage(Struct, frozen=True):
-    """The tokens of all choices together."""
+    """Token counts over all choices."""
 
     prompt_tokens: replies.TokenCount = 0
     completion_tokens: replies.TokenCount = 0
 
 
 class ChatReply(Struct, frozen=True):
-    """The fields that are used."""
+    """The fields that are read from a reply."""
 
     choices: list[replies.ChatChoice]
     usage: ChatUsage | None = None
@@ -113,22 +113,23 @@ _encoder = msgspec.json.Encoder()
 
 
 class SharedReply:
-    """A reply that several trials share."""
+    """A reply shared by several trials."""
 
     def __init__(self, reply: asyncio.Future[Exchange[ChatReply]], choices: int) -> None:
         self.reply = reply
         self.untaken = set(range(choices))
         self.is_uncounted = True
-        """Whether no trial has counted the tokens yet."""
+        """Whether the tokens have not been counted yet."""
 
 
 class SharedReplies:
-    """Hands out the `n` choices of a reply, one per trial.
+    """Distributes the `n` choices of a reply to trials.
 
-    With `n=4` the trials 0 to 3 of a sample share one request, and its prompt is paid for once. The
-    first trial sends it, the others wait for the same reply and take their own choice. A failed
-    request fails for all waiting trials; a retry sends it again. The first trial to take its choice
-    counts the tokens. With fewer trials than `n`, the other choices are paid for but unused.
+    With `n=4`, the trials 0 to 3 of a sample share one request, and its prompt is paid for once.
+    The first trial sends the request; the others wait for the reply, and each takes its own choice.
+    A failed request fails for all waiting trials; a retry sends it again. The first trial to take
+    its choice counts the tokens. If there are fewer trials than `n`, the remaining choices are paid
+    for but unused.
     """
 
     def __init__(self, n: int) -> None:
@@ -148,12 +149,13 @@ class SharedReplies:
         shared.untaken.discard(place)
         if not shared.untaken and self._open.get(group) is shared:
             del self._open[group]
-        reply = await asyncio.shield(shared.reply)  # one trial's end is not the others'
+        # Cancelling one trial must not cancel the others.
+        reply = await asyncio.shield(shared.reply)
         is_first, shared.is_uncounted = shared.is_uncounted, False
         return reply, place, is_first
 
     async def close(self) -> None:
-        """Cancel the requests that no trial waits for any more."""
+        """Cancel the requests that no trial is waiting for."""
         replies = [shared.reply for shared in self._open.values()]
         self._open.clear()
         for reply in replies:
@@ -170,7 +172,7 @@ class SharedReplies:
             if failed and self._open.get(group) is shared:
                 del self._open[group]
 
-        shared.reply.add_done_callback(forget_failure)  # before those who wait ask again
+        shared.reply.add_done_callback(forget_failure)  # runs before waiting trials retry
         self._open[group] = shared
         if len(self._open) > _MOST_SHARED_REQUESTS:
             del self._open[next(iter(self._open))]
@@ -178,7 +180,7 @@ class SharedReplies:
 
 
 class Chat(ApiModel):
-    """A model behind a chat completions API."""
+    """A model behind a Chat Completions API."""
 
     api = "chat completions"
 
@@ -192,7 +194,7 @@ class Chat(ApiModel):
         self._shared = SharedReplies(self._n)
 
     async def complete(self, request: Request) -> Completion:
-        """Answer one conversation, or embed one input."""
+        """Query the model for the next message of a conversation, or embed an input."""
         if request.task == "embeddings":
             return await self._embed(request)
         if self._n == 1:

@@ -10,8 +10,8 @@ The same command can therefore query both APIs:
     logprobs=true     include: [message.output_text.logprobs]
     response_format   text.format
 
-The API does not support `n`, `seed` or `stop`. The provider is asked not to store requests unless
-you set `store=true`.
+The API does not support `n`, `seed` or `stop`. Requests are sent with `store=false`, which asks the
+provider not to store them, unless you set `store=true`.
 """
 
 from typing import Any
@@ -39,7 +39,7 @@ _ENDED = {"completed", "incomplete", None}
 
 
 class ResponsesParameters(SamplingParameters, frozen=True, kw_only=True):
-    """The known parameters of this API."""
+    """Known parameters of this API."""
 
     max_output_tokens: int | None = None
     max_tokens: int | None = None
@@ -86,12 +86,12 @@ _encoder = msgspec.json.Encoder()
 
 
 class Responses(ApiModel):
-    """A model behind a responses API."""
+    """A model behind a Responses API."""
 
     api = "responses"
 
     async def complete(self, request: Request) -> Completion:
-        """Answer one conversation."""
+        """Query the model for the next message of a conversation."""
         keys = translate_parameters(chat_keys(request, never=_NOT_ASKED))
         body = {**self._body, **keys, "input": to_response_items(request.messages)}
         reply, bodies = await self._endpoint.exchange(_encoder.encode(body), _decoder)
@@ -99,7 +99,8 @@ class Responses(ApiModel):
             raise self._endpoint.error_object(None)
         if reply.status not in _ENDED:
             raise ModelError(
-                "wrong_shape", f"the reply is `{replies.to_one_line(str(reply.status))}`"
+                "wrong_shape",
+                f"the reply has the status `{replies.to_one_line(str(reply.status))}`",
             )
         completion = self._read(reply, takes_all=request.takes_all)
         return structs.replace(completion, bodies=bodies)
@@ -143,15 +144,19 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Responses:
 
 
 def translate_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Rename chat completions parameters to those of this API."""
+    """Rename Chat Completions parameters to those of this API."""
     sent = dict(parameters)
     if (most := sent.pop("max_tokens", None)) is not None:
         sent.setdefault("max_output_tokens", most)
     if sent.pop("logprobs", None):
         sent["include"] = [*(sent.get("include") or ()), "message.output_text.logprobs"]
-    if wanted := sent.pop("response_format", None):
-        schema = wanted.get("json_schema")
-        shape = {"type": wanted.get("type"), **schema} if isinstance(schema, dict) else wanted
+    if response_format := sent.pop("response_format", None):
+        schema = response_format.get("json_schema")
+        shape = (
+            {"type": response_format.get("type"), **schema}
+            if isinstance(schema, dict)
+            else response_format
+        )
         sent["text"] = {**(sent.get("text") or {}), "format": shape}
     return sent
 

@@ -1,14 +1,14 @@
-"""What is sent with a request: generation parameters, and the keys of the request itself.
+"""Check and resolve the generation parameters and request keys that are sent to an API.
 
-Parameters are checked once, before the first request. An unknown one is sent unchanged, because
-servers differ, unless it looks like a misspelt one. A known one of the wrong type, one that the API
-does not have, and one that users cannot set are refused. `extra.NAME` sends NAME
+Parameters are checked once, before the first request. Unknown parameters are sent unchanged,
+because servers differ, unless they look misspelled. Parameters are rejected if they have the wrong
+type, if the API does not support them, or if users cannot set them. `extra.NAME` sends NAME
 unchecked.
 
-Three apply to the client. They are not sent, and do not change the request:
+Three parameters apply to the client. They are not sent and do not change the request:
 
-    connect_timeout_s      10    until there is a connection
-    first_byte_timeout_s   300   until the reply begins, and for every later pause
+    connect_timeout_s      10    until the connection is established
+    first_byte_timeout_s   300   until the reply starts, and for every later pause
     total_timeout_s        600   until the reply is complete
 """
 
@@ -28,7 +28,7 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
-    """How long to wait, in seconds."""
+    """Time limits in seconds."""
 
     connect_timeout_s: Seconds = 10
     first_byte_timeout_s: Seconds = 300
@@ -36,7 +36,7 @@ class Timeouts(Struct, frozen=True, kw_only=True):
 
 
 class SamplingParameters(Struct, frozen=True, kw_only=True):
-    """The parameters that all APIs share."""
+    """Parameters that all APIs share."""
 
     temperature: float | None = None
     top_p: float | None = None
@@ -49,7 +49,7 @@ EXTRA = "extra."
 _ADDRESSES = ("base_url", "api_base")
 _NEVER_EXTRA = {"input", "messages", "model", "stream"}
 _MOST_ADDED = 2
-"""Longest extra suffix of a misspelt name: `stop_token_ids` is another name."""
+"""Longest extra suffix of a misspelled name; `stop_token_ids` is a different parameter."""
 
 COMMON_PARAMETERS = (
     *("temperature", "max_tokens", "top_p", "top_k", "seed", "stop", "n", "logprobs"),
@@ -59,13 +59,13 @@ COMMON_PARAMETERS = (
     *("system", "thinking", "min_p", "grammar", "json_schema", "cache_prompt", "dimensions"),
     *("user", "slots", "context", "threads", *Timeouts.__struct_fields__),
 )
-"""The names that a misspelt one is compared with, most likely first."""
+"""Names that a misspelled name is compared with, most likely first."""
 _ALIKE = ("min_keep", "min_tokens", "n_probs", "safe_prompt", "speed", "think", "top_a", "top_h")
-"""Names of some servers that are close to a common one."""
+"""Parameter names of some servers that are similar to common names."""
 
 
-def refuse_misspelt(parameters: Mapping[str, Any], *, model: str) -> None:
-    """Refuse an address, and a parameter that no API has and that is close to a common one."""
+def reject_misspelled(parameters: Mapping[str, Any], *, model: str) -> None:
+    """Reject addresses, and unknown parameters whose names are similar to common ones."""
     for name in parameters:
         if name in _ADDRESSES:
             server = PROVIDERS.get(model.partition("/")[0])
@@ -86,7 +86,7 @@ def refuse_misspelt(parameters: Mapping[str, Any], *, model: str) -> None:
 
 
 def resolve_extra(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters by the names that are sent, without the `extra.` before them."""
+    """Return the parameters without the prefix `extra.`."""
     return {name.removeprefix(EXTRA): value for name, value in parameters.items()}
 
 
@@ -97,7 +97,7 @@ def check_parameters(
     model: str,
     never: Mapping[str, str],
 ) -> tuple[dict[str, Any], Timeouts]:
-    """Return what is sent, and the timeouts. `never` has the reasons for refused names."""
+    """Return the parameters to send and the timeouts; `never` maps rejected names to reasons."""
     extra = {name: value for name, value in parameters.items() if name.startswith(EXTRA)}
     parameters = {name: value for name, value in parameters.items() if name not in extra}
     extra = resolve_extra(extra)
@@ -109,10 +109,10 @@ def check_parameters(
         timeouts = msgspec.convert(parameters, Timeouts)
     except msgspec.ValidationError as error:
         raise UsageError(
-            f"parameters for {model}: {error}", hint="a parameter is a JSON value"
+            f"parameters for {model}: {error}", hint="a parameter must be a JSON value"
         ) from error
     if parameters.get("stream") or extra.get("stream"):
-        raise UsageError(f"{model}: streaming is not supported", hint="drop `stream`")
+        raise UsageError(f"{model}: streaming is not supported", hint="remove `stream`")
     unsent = {"stream", *Timeouts.__struct_fields__}
     sent = {name: value for name, value in parameters.items() if name not in unsent}
     return {**sent, **extra}, timeouts
@@ -126,7 +126,7 @@ def locate_model(
     known: type[SamplingParameters],
     never: Mapping[str, str],
 ) -> tuple[Address, dict[str, Any], Timeouts]:
-    """Return the address of `provider/name`, what is sent, and the timeouts."""
+    """Return the address of `provider/name`, the parameters to send, and the timeouts."""
     usual, name = model.split("/", 1)
     provider = options.provider or usual
     if not name:
@@ -137,7 +137,7 @@ def locate_model(
 
 
 def chat_keys(request: Request, *, never: Mapping[str, str]) -> dict[str, Any]:
-    """Return the extra keys of a chat request; `ModelError` for an unknown task."""
+    """Return the additional keys of a chat request; `ModelError` for a different task."""
     if request.task != "chat_completion":
         raise ModelError("unsupported", f"this API does not support `{request.task}`, only chat")
     keys = request.input
@@ -150,24 +150,24 @@ def chat_keys(request: Request, *, never: Mapping[str, str]) -> dict[str, Any]:
         )
     for name in keys:
         if name in never:
-            raise ModelError("bad_request", f"the input has a key `{name}`: {never[name]}")
+            raise ModelError("bad_request", f"the input cannot set `{name}`: {never[name]}")
     if keys.get("stream"):
-        raise ModelError("bad_request", "the input has `stream`: streaming is not supported")
+        raise ModelError("bad_request", "the input cannot set `stream`: streaming is not supported")
     return {name: value for name, value in keys.items() if name != "stream"}
 
 
 def parse_embedding_input(request: Request) -> tuple[list[str], dict[str, Any]]:
-    """Return the texts (one, a list, or either under `input`), and the request's other keys."""
+    """Return the strings to embed (one or a list, possibly under `input`), and the other keys."""
     keys: dict[str, Any] = {}
     texts = request.input
     if isinstance(texts, dict):
         if "model" in texts:
             raise ModelError(
-                "bad_request", "the input has a key `model`: it is taken from the model name"
+                "bad_request", "the input cannot set `model`: it is taken from the model name"
             )
         keys = {name: value for name, value in texts.items() if name != "input"}
         texts = texts.get("input")
     texts = [texts] if isinstance(texts, str) else texts
     if not isinstance(texts, list) or not texts or not all(isinstance(t, str) for t in texts):
-        raise ModelError("bad_request", "expected a string, or a list of strings, to embed")
+        raise ModelError("bad_request", "expected a string or a list of strings to embed")
     return texts, keys

@@ -1,12 +1,12 @@
-"""The addresses of providers: one line per provider, one pattern for all.
+"""Addresses and keys of providers, one line per provider.
 
-`NAME_BASE_URL` sets the address, unless a model is written `provider/model@URL`; `NAME_API_KEY` is
-the key. A base URL is exactly what the path of an
-endpoint is appended to, with or without a slash at its end. A URL without any path gets `/v1`; a
-URL that already ends in the endpoint's path is used unchanged.
+`NAME_BASE_URL` sets the address, unless a model is written `provider/model@URL`. `NAME_API_KEY`
+sets the key. The path of an endpoint is appended to the base URL, which may end with a slash. If
+the URL has no path, `/v1` is added first. A URL that already ends with the endpoint's path is used
+unchanged.
 
-A key is needed at a provider's own address. At any other base URL the server decides. Keys travel
-in headers only: a base URL with a user, a password or a query is refused.
+A provider's own address requires a key. At any other base URL, the server decides. Keys are sent
+only in headers: a base URL with a user, a password or a query is rejected.
 """
 
 import re
@@ -21,24 +21,24 @@ from evalwright.nearest import suggest
 
 
 class Provider(Struct, frozen=True):
-    """One line of the table, or the server of a model document."""
+    """A provider, or the server of a model document."""
 
     base_url: str
-    """Empty if the provider has no public address: then its variable must be set."""
+    """Public address. If it is empty, the variable must be set."""
     prefix: str = ""
-    """Prefix of its variables; empty for the server of a document."""
+    """Prefix of the environment variables; empty for the server of a document."""
     needs_key: bool = True
     address_in: str = ""
-    """Where the base URL comes from, if not from its variable."""
+    """Source of the base URL, for messages, if it is not the environment variable."""
 
     @property
     def base_url_variable(self) -> str:
-        """The variable of the base URL."""
+        """Environment variable of the base URL."""
         return self.address_in or (f"{self.prefix}_BASE_URL" if self.prefix else "`config.url`")
 
     @property
     def key_variable(self) -> str:
-        """The variable of the key."""
+        """Environment variable of the key."""
         return f"{self.prefix}_API_KEY" if self.prefix else "`config.api_key`"
 
 
@@ -67,7 +67,7 @@ _AT_ADDRESS = re.compile(r"@(?=https?://)").split
 
 
 def split_address(provider: str, name: str) -> tuple[str, str]:
-    """Split `model@URL`; the address is empty if the name has none."""
+    """Split `model@URL` into model and address; the address may be empty."""
     model, *addresses = _AT_ADDRESS(name, maxsplit=1)
     if addresses and provider not in PROVIDERS:
         raise UsageError(
@@ -77,16 +77,16 @@ def split_address(provider: str, name: str) -> tuple[str, str]:
 
 
 class Address:
-    """The URL of one endpoint, with its key. Not a struct, so that the key is never printed."""
+    """The URL and key of an endpoint. Not a struct, so that the key is never printed."""
 
     def __init__(self, provider: Provider, url: URL, *, key: str = "", proxy: str = "") -> None:
         self.provider, self.url, self.key = provider, url, key
         self.proxy = proxy
-        """The proxy; empty for none. May contain a password."""
+        """URL of the proxy, which may contain a password; empty for none."""
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of the provider, with the key if there is one."""
+        """The provider's headers, including the key if there is one."""
         if self.provider.prefix == "ANTHROPIC":
             version = {"anthropic-version": "2023-06-01"}
             return {"x-api-key": self.key, **version} if self.key else version
@@ -97,7 +97,7 @@ class Address:
 
 
 def locate(name: str, path: str, environment: Mapping[str, str], *, base_url: str = "") -> Address:
-    """Return the address of a provider's endpoint; `UsageError` for a bad or missing setting."""
+    """Return the address of a provider's endpoint; `UsageError` if a setting is invalid."""
     if name not in PROVIDERS:
         known = ", ".join(f"`{provider}`" for provider in PROVIDERS)
         raise UnknownName(
@@ -121,13 +121,13 @@ def locate(name: str, path: str, environment: Mapping[str, str], *, base_url: st
 
 
 def locate_neighbour(address: Address, path: str, other: str) -> Address:
-    """Return another endpoint of the same server: `/models` next to `/chat/completions`."""
+    """Return a different endpoint of the same server, such as `/models`."""
     url = address.url.with_path(address.url.path.removesuffix(path) + other)
     return Address(address.provider, url, key=address.key, proxy=address.proxy)
 
 
 def locate_document(url: str, key: str, environment: Mapping[str, str]) -> Address:
-    """Return the address in a model document; the query stays part of it."""
+    """Return the address in a model document, including the query."""
     server = Provider(url, needs_key=False)
     address = _parse_base_url(url, server.base_url_variable)
     return Address(server, address, key=key.strip(), proxy=_find_proxy(address, environment))
@@ -156,13 +156,13 @@ def _join_path(base: str, path: str, variable: str) -> URL:
     if url.user is not None or url.password is not None or url.query_string or url.fragment:
         raise UsageError(
             f"{variable} must not contain a user name, a query or a fragment",
-            hint="set the key in its own variable; it is sent in a header",
+            hint="set the key in its variable; it is sent in a header",
         )
     root = url.path.rstrip("/")
     if root.endswith(path):
         return url.with_path(root)
     if path == "/messages" and not root.endswith("/v1"):
-        root += "/v1"  # the other clients of this API add the version, whatever the path
+        root += "/v1"  # other clients of this API always add the version
     return url.with_path((root or "/v1") + path)
 
 
@@ -177,13 +177,13 @@ def _read_key(environment: Mapping[str, str], variable: str) -> str:
 
 
 def _find_proxy(url: URL, environment: Mapping[str, str]) -> str:
-    """Return the proxy from HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY; lower case wins.
+    """Return the proxy from HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.
 
-    This machine itself is never reached through a proxy.
+    Lowercase variables take precedence. Proxies are never used for the local machine.
     """
     proxies = {
         name.lower().removesuffix("_proxy"): environment[name].strip()
-        for name in sorted(environment)  # upper case sorts first, so lower case wins
+        for name in sorted(environment)  # uppercase sorts first, so lowercase takes precedence
         if name.lower().endswith("_proxy")
     }
     proxy = proxies.get(url.scheme) or proxies.get("all") or ""
@@ -201,7 +201,7 @@ def _find_proxy(url: URL, environment: Mapping[str, str]) -> str:
 
 
 def _skips_proxy(url: URL, exceptions: str) -> bool:
-    """Whether NO_PROXY has the host, a parent domain, or `*`; with or without a port."""
+    """Whether NO_PROXY contains the host or a parent domain, with or without a port, or `*`."""
     for exception in exceptions.lower().replace(" ", "").split(","):
         if exception == "*":
             return True

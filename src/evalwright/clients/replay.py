@@ -5,11 +5,11 @@
 
     {"id": "row_7", "output": {"choices": [{"message": {"role": "assistant", "content": "7"}}]}}
 
-Each line holds one answer. `output` is the text of the answer, or a whole output as JSON
+Each line contains one answer. `output` is the text of the answer, or a whole output as JSON
 (embeddings, tool calls, references or the result of a custom task). Lines with the same id are
-trials of the same sample, in order. `logprobs` is optional: it holds one natural logarithm per
-token and is used to compute the confidence of the answer. If an id is not in the file, the sample
-fails and does not count as a wrong answer.
+trials of the same sample, in order. `logprobs` is optional: it contains one log-probability (a
+natural logarithm) per token, from which the confidence of the answer is computed. If an id is not
+in the file, the sample fails and does not count as a wrong answer.
 """
 
 from hashlib import blake2b
@@ -24,7 +24,7 @@ from evalwright.types import Completion, ModelOptions, Request, Usage
 
 
 class RecordedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """One line of the file."""
+    """A line of the file."""
 
     id: str
     output: str | dict[str, Any] | list[Any]
@@ -32,7 +32,7 @@ class RecordedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc
 
 
 class Replay:
-    """Answers by sample id and trial."""
+    """Returns recorded answers by sample id and trial."""
 
     caveat = "recorded outputs, replayed"
 
@@ -41,7 +41,7 @@ class Replay:
         self.fingerprint = fingerprint
 
     async def complete(self, request: Request) -> Completion:
-        """Return the recorded answer of this sample and trial."""
+        """Return the recorded answer for this sample and trial."""
         answers = self._answers.get(request.sample.id, [])
         if request.trial >= len(answers):
             which = f"{request.sample.id!r}, trial {request.trial + 1}"
@@ -64,20 +64,21 @@ class Replay:
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Replay:  # noqa: ARG001
     """Read the file at the path `name`."""
     if not name:
-        raise UsageError("`replay/` needs a file", hint="write replay/outputs.jsonl")
+        raise UsageError("`replay/` needs a file name", hint="write replay/outputs.jsonl")
     answers: dict[str, list[RecordedAnswer]] = {}
     decoder = msgspec.json.Decoder(RecordedAnswer)
     content = blake2b(digest_size=16)
     for number, line in enumerate(read_lines(name), start=1):
         if isinstance(line, BadLine):
-            raise UsageError(f"{name}:{number}: {line.why.replace('_', ' ')}, not a line of JSON")
+            raise UsageError(f"{name}:{number}: not a line of JSON ({line.why.replace('_', ' ')})")
         if not line.strip():
             continue
         try:
             recorded = decoder.decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise UsageError(
-                f"{name}:{number}: {error}", hint='a line is {"id": "…", "output": "…"}'
+                f"{name}:{number}: {error}",
+                hint='expected a line such as {"id": "…", "output": "…"}',
             ) from error
         answers.setdefault(recorded.id, []).append(recorded)
         content.update(line + b"\n")

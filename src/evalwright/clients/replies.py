@@ -1,13 +1,13 @@
-"""Turn well-formed replies into completions, or into the reason for a failure.
+"""Convert well-formed replies to completions or failures.
 
     refused     the model declined
-    filtered    the provider withheld or cut the reply
-    truncated   the tokens ran out before any text (with text: an answer, `finish` is `length`)
+    filtered    the provider withheld or shortened the reply
+    truncated   the token limit was reached before any text (with text, the reply is an answer
+                whose `finish` is `length`)
     empty       there is no text and no tool call
 
-If the request accepts everything, a refusal and an empty reply are answers. A reply that calls
-tools and says nothing else is an answer too: its text is the calls, as JSON,
-`[{"name": "add", "arguments": {"a": 1}}]`.
+If the request accepts all replies, refusals and empty replies are answers. A reply that only calls
+tools is also an answer. Its text is the calls as JSON: `[{"name": "add", "arguments": {"a": 1}}]`.
 
 `parse_completion` reads the JSON of an adapter or of a recorded output, in one of these formats:
 
@@ -17,9 +17,9 @@ tools and says nothing else is an answer too: its text is the calls, as JSON,
     {"embeddings": [[0.1, 0.2]], "usage": {…}}, or OpenAI's {"data": [{"embedding"…   embeddings
     anything                                                                          custom
 
-Tokens are counted as `num_prompt_tokens` and `num_completion_tokens`; the names that other APIs
-use are understood too. A top-level `error` that is not empty is a failed call, whatever
-the status was. The output itself is kept if it has more than text.
+Token counts are `num_prompt_tokens` and `num_completion_tokens`; the names in other APIs are also
+supported. A non-empty top-level `error` is a failed call, regardless of the status. The output
+itself is kept if it contains more than text.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -33,7 +33,7 @@ from evalwright.errors import ModelError
 from evalwright.types import Completion, Finish, MLTask, Usage
 
 TokenCount = Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None
-"""A token count as servers send it; an absurdly large count is invalid."""
+"""A token count from a server. Absurdly large counts are invalid."""
 FINISHES: dict[str | None, Finish] = {
     "stop": "stop",
     "eos": "stop",
@@ -51,13 +51,13 @@ _PLAIN_KEYS = {
     "item": {"type", "id", "status", "role", "content"},
     "part": {"type", "text"},
 }
-"""Keys that add nothing to a text; a key with an empty value never does."""
+"""Keys without information beyond the text. Keys with empty values are also ignored."""
 RETRYABLE = {408, 409, 429, *range(500, 600)}
-"""Statuses after which the same request may succeed later."""
+"""Statuses after which a retry may succeed."""
 
 
 class TokenUsage(Struct, frozen=True):
-    """The tokens of a reply; Anthropic counts cached ones separately."""
+    """Token counts of a reply. Anthropic counts cached tokens separately."""
 
     input_tokens: TokenCount = 0
     output_tokens: TokenCount = 0
@@ -66,7 +66,7 @@ class TokenUsage(Struct, frozen=True):
 
     @property
     def usage(self) -> Usage:
-        """The same, as the engine counts it."""
+        """The same counts as a `Usage`."""
         cached = (self.cache_creation_input_tokens or 0) + (self.cache_read_input_tokens or 0)
         return make_usage((self.input_tokens or 0) + cached, self.output_tokens)
 
@@ -99,14 +99,14 @@ class TokenLogprob(Struct, frozen=True, gc=False):
 
 
 class _ChoiceLogprobs(Struct, frozen=True):
-    """In the API's current format, or in the older one that some servers use."""
+    """Log-probabilities in the API's current format or in the older format of some servers."""
 
     content: list[TokenLogprob] | None = None
     token_logprobs: list[float | None] | None = None
 
     @property
     def values(self) -> tuple[float, ...] | None:
-        """Return one per token; None if any is missing."""
+        """Return one value per token; None if any is missing."""
         if self.content is not None:
             return tuple([token.logprob for token in self.content]) or None
         known = [value for value in self.token_logprobs or () if value is not None]
@@ -114,14 +114,14 @@ class _ChoiceLogprobs(Struct, frozen=True):
 
 
 class ChatChoice(Struct, frozen=True):
-    """One answer of a chat completion."""
+    """An answer in a chat completion."""
 
     message: _ReplyMessage
     finish_reason: str | None = None
     logprobs: _ChoiceLogprobs | None = None
     error: Any = None
     references: list[Any] | None = None
-    """A text that a model retrieved."""
+    """Texts that the model retrieved."""
 
     def complete(
         self,
@@ -131,7 +131,7 @@ class ChatChoice(Struct, frozen=True):
         clean: Callable[[str], str] = str,
         takes_all: bool,
     ) -> Completion:
-        """Return the completion; `paid` is its share of the usage of several choices."""
+        """Return the completion; `paid` is its share of the usage if there are several choices."""
         message = self.message
         paid = usage if paid is None else paid
         if message.refusal:
@@ -154,7 +154,7 @@ class ChatChoice(Struct, frozen=True):
         if self.message.tool_calls:
             message["tool_calls"] = self.message.tool_calls
         choice: dict[str, Any] = {"message": message, "finish_reason": self.finish_reason}
-        if self.references is not None:  # nothing found is something else than nothing said
+        if self.references is not None:  # an empty list differs from a missing key
             choice["references"] = self.references
         return {"choices": [choice], "usage": token_counts(usage)}
 
@@ -176,14 +176,14 @@ class _EmbeddingOutput(Struct, frozen=True):
 
 
 def make_usage(prompt: int | None, completion: int | None, cost: float | None = None) -> Usage:
-    """Return the usage of one request; 0 tokens if the server does not count."""
+    """Return the usage of one request; 0 tokens if the server does not report them."""
     return Usage(
         requests=1, prompt_tokens=prompt or 0, completion_tokens=completion or 0, cost=cost
     )
 
 
 def token_counts(usage: Usage) -> dict[str, int]:
-    """Return the tokens under the documented names."""
+    """Return the token counts under their documented names."""
     return {
         "num_prompt_tokens": usage.prompt_tokens,
         "num_completion_tokens": usage.completion_tokens,
@@ -193,7 +193,7 @@ def token_counts(usage: Usage) -> dict[str, int]:
 def check_completion(
     completion: Completion, *, calls: Iterable[dict[str, Any]] = (), takes_all: bool = False
 ) -> Completion:
-    """Return the completion unless it is empty; without text, its calls are the text."""
+    """Return the completion; raise if it is empty. Without text, the tool calls become the text."""
     if completion.text:
         return completion
     if calls := [*calls]:
@@ -211,7 +211,7 @@ def check_completion(
 
 
 def accept_refusal(words: str, *, text: str = "", usage: Usage, takes_all: bool) -> Completion:
-    """Return a refusal with its text if the request accepts it; otherwise raise it."""
+    """Return a refusal as a completion if the request accepts it; otherwise raise."""
     if not takes_all:
         raise refusal_error(words)
     message = {"role": "assistant", "content": text or None, "refusal": words}
@@ -220,13 +220,13 @@ def accept_refusal(words: str, *, text: str = "", usage: Usage, takes_all: bool)
 
 
 def refusal_error(words: str) -> ModelError:
-    """Return the error for a refusal with this text."""
+    """Return the error for a refusal."""
     quoted = f": {to_one_line(words)}" if words.strip() else ""
     return ModelError("refused", f"the model refused to answer{quoted}")
 
 
 def filter_error(words: str = "") -> ModelError:
-    """Return the error of a reply that the provider's filter withheld."""
+    """Return the error for a reply that the provider's filter withheld."""
     quoted = f": {to_one_line(words)}" if words.strip() else ""
     return ModelError("filtered", f"the provider's content filter withheld the reply{quoted}")
 
@@ -234,7 +234,7 @@ def filter_error(words: str = "") -> ModelError:
 def reported_error(
     error: Any, *, by: str = "the output is", clean: Callable[[str], str]
 ) -> ModelError:
-    """Return the error that a reply reports under a good status; its code may allow a retry."""
+    """Return the error reported in a reply with a success status; its code may allow a retry."""
     code = error.get("code") if isinstance(error, dict) else None
     message = to_one_line(clean(error_text(error))) or "no details"
     return ModelError(
@@ -257,7 +257,7 @@ def error_text(error: Any) -> str:
 
 
 def make_call(name: Any, arguments: Any) -> dict[str, Any]:
-    """Return a tool call; most APIs send the arguments as JSON in a string."""
+    """Return a tool call; arguments in a JSON string are parsed."""
     if isinstance(arguments, str):
         with suppress(msgspec.DecodeError, RecursionError):
             arguments = msgspec.json.decode(arguments)
@@ -265,8 +265,8 @@ def make_call(name: Any, arguments: Any) -> dict[str, Any]:
 
 
 def to_one_line(text: str, *, most: int = _MOST_QUOTED) -> str:
-    """Quote a text on one line: without control characters, shortened if too long."""
-    start = text[: 4 * most]  # what is cut off anyway need not be cleaned
+    """Return the text on one line, without control characters and shortened if too long."""
+    start = text[: 4 * most]  # the rest would be cut off anyway
     clean = " ".join("".join(c if c.isprintable() else " " for c in start).split())
     return clean if len(clean) <= most else clean[: most - 1] + "…"
 
@@ -278,7 +278,7 @@ def order_embeddings(embeddings: Iterable[Embedding], texts: int | None) -> list
 
 
 def check_embeddings(vectors: list[list[float]], texts: int | None) -> list[list[float]]:
-    """Return the vectors; `ModelError` unless there is one per text."""
+    """Return the vectors; `ModelError` if there is not exactly one per text."""
     if texts is not None and len(vectors) != texts:
         raise ModelError(
             "wrong_shape", f"expected {texts} embeddings, one per string, got {len(vectors)}"
@@ -287,7 +287,7 @@ def check_embeddings(vectors: list[list[float]], texts: int | None) -> list[list
 
 
 def embedding_completion(vectors: list[list[float]], usage: Usage) -> Completion:
-    """Return the completion of a request for embeddings."""
+    """Return the completion for an embeddings request."""
     output = {"embeddings": vectors, "usage": token_counts(usage)}
     return Completion(text="", usage=usage, output=output)
 
@@ -300,7 +300,7 @@ def parse_completion(
     texts: int | None = None,
     takes_all: bool = False,
 ) -> Completion:
-    """Return the completion in the JSON; `texts` is the number of texts to embed."""
+    """Convert JSON to a completion; `texts` is the number of embedded texts."""
     if isinstance(output, dict) and output.get("error"):
         raise reported_error(output["error"], clean=clean)
     if task == "custom":
@@ -437,7 +437,7 @@ def _is_plain_items(output: dict[str, Any]) -> bool:
 
 
 def _adds_nothing(fields: dict[str, Any], what: str) -> bool:
-    if fields.get("references") == []:  # nothing found is something else than nothing said
+    if fields.get("references") == []:  # an empty list differs from a missing key
         return False
     plain = _PLAIN_KEYS[what]
     return all(name in plain or value in (None, [], {}, "") for name, value in fields.items())

@@ -38,11 +38,11 @@ _AROUND_TARGET: dict[str | None, tuple[str, str]] = {
     "extract_first_line": ("", "\nThat is my answer."),
     "strip_whitespace": (" ", "\n"),
 }
-"""Text around an answer that a post-process rule has to remove."""
+"""Text around an answer that the post-process rule must remove."""
 
 
 class Answer(NamedTuple):
-    """The answer of a script, and its claimed confidence."""
+    """The answer and the confidence of a script."""
 
     text: str
     confidence: float
@@ -52,7 +52,7 @@ Script = Callable[[Request], Answer]
 
 
 class Scripted:
-    """Answers with `script(request)`; with `remember`, `calls` has every request."""
+    """Answers with `script(request)`; with `remember`, all requests are kept in `calls`."""
 
     fingerprint = "1"
     weighs = True
@@ -66,7 +66,7 @@ class Scripted:
         self.calls: list[Request] = []
 
     async def complete(self, request: Request) -> Completion:
-        """Answer with token counts and log-probabilities, like a real model."""
+        """Return an answer with token counts and log-probabilities, like a real model."""
         if self._remember:
             self.calls.append(request)
         if request.task == "embeddings":
@@ -95,8 +95,8 @@ class Scripted:
         return Completion(text=text, output=request.input, usage=make_usage(0, 0, cost=0.0))
 
     def _weigh(self, request: Request) -> Completion:
-        """Make a given answer likely if the script's own answer is it or contains it as a word."""
-        is_chat = bool(request.messages)  # else a text is given, and nothing is asked
+        """Return a high likelihood for answers that the script's own answer equals or contains."""
+        is_chat = bool(request.messages)  # without messages, a text is scored
         own = self._script(request) if is_chat else Answer("", 0.5)
         words = {own.text.strip(), *_WORD.findall(own.text)}
 
@@ -129,7 +129,7 @@ def _echo(request: Request) -> Answer:
 
 
 def _randomness(script: str, request: Request) -> random.Random:
-    """Return random numbers for one trial of one sample, the same in every run."""
+    """Return reproducible random numbers for one trial of a sample."""
     name = f"{script}\0{request.sample.id}\0{request.trial}"
     return random.Random(hashlib.sha256(name.encode(errors="surrogatepass")).digest())  # noqa: S311 - reproducible, not secret
 
@@ -143,7 +143,7 @@ SCRIPTS: dict[str, Script] = {
 
 
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Scripted:  # noqa: ARG001
-    """Return the script with this name; it has no parameters."""
+    """Return the script with this name. Scripts have no parameters."""
     if name not in SCRIPTS:
         known = ", ".join(f"`scripted/{known}`" for known in SCRIPTS)
         suggestion = nearest(name, tuple(SCRIPTS))
@@ -191,7 +191,9 @@ def _right_answer(task: TaskSpec) -> str:
     if task.category == "code_exec":
         program = task.metadata.get("solution")
         if not isinstance(program, str):
-            raise LookupError("this record has no program in `metadata.solution` to answer with")
+            raise LookupError(
+                "this record has no program in `metadata.solution`, which the script needs"
+            )
         return (
             f"```python\n{program}\n```" if task.post_process == "extract_code_block" else program
         )

@@ -1,7 +1,8 @@
 """Models that are never queried.
 
-`latticeflow$placeholder` is for tasks that must name a model but use none: recorded traces, checks
-of a dataset. `StoredModel` replaces a model whose stored outputs are scored again.
+`latticeflow$placeholder` is for tasks that must name a model but do not query it, such as tasks
+with recorded traces and dataset checks. `StoredModel` replaces a model whose stored outputs are
+scored again.
 """
 
 from typing import Any
@@ -26,12 +27,12 @@ class PlaceholderModel:
 
 
 class StoredModel:
-    """Fails every request; its fingerprint finds the outputs of the real model."""
+    """Fails every request; its fingerprint identifies the stored outputs of the real model."""
 
     caveat = ""
 
     def __init__(self, fingerprint: str, why: str = "") -> None:
-        """Take `why`, the message of the failure. Default: the output is not stored."""
+        """`why` is the failure message. Default: the output is not stored."""
         self.fingerprint = fingerprint
         self._why = why
 
@@ -39,7 +40,7 @@ class StoredModel:
         """Raise `LookupError`."""
         raise LookupError(
             self._why
-            or f"no output is stored for {request.sample.id!r}, and `score` queries no models"
+            or f"no output is stored for {request.sample.id!r}, and `score` does not query models"
         )
 
     async def close(self) -> None:

@@ -1,19 +1,19 @@
-"""`local/wordllama`: embeddings from a table of word pieces that comes with a pip package.
+"""`local/wordllama`: embeddings from a table of word-piece vectors in a pip package.
 
     model_key: local/wordllama      in a scorer such as `semantic_similarity`
     -m local/wordllama              for a task of `tasks: [embeddings]`
 
-A vector is the mean of the vectors of a text's pieces, scaled to length 1. The table and the
-tokenizer are two files of the package `wordllama`; its code is never imported, because it looks
-for one of the two on the network. The extra `local` brings the package.
+An embedding is the mean of the vectors of a text's pieces, scaled to length 1. The table and the
+tokenizer are files in the package `wordllama`. Its code is never imported, because it would
+download one of them. The extra `local` installs the package.
 
-Promises:  the same vector for the same text, always, without a network. Any text has one, however
-           long and in any script, except white space, which is an error. The word pieces are
-           those of Hugging Face's `tokenizers` with the same file, in linear time.
-Does not:  see the order of words, and hardly sees a `not`: a sentence and its negation are close to
-each
-           other. It knows little beyond English, only the tokenizer of Llama 2, and no markers:
-           `</s>` is plain text. docs/guides/embeddings.md has measurements.
+Promises:  The same text always has the same vector, without network access. Texts of any length and
+           script have a vector; only whitespace is an error. The word pieces equal those of Hugging
+           Face's `tokenizers` with the same file, in linear time.
+Does not:  represent word order, and hardly represents negation: a sentence and its negation are
+           close to each other. Languages other than English are supported poorly, and tokenizers
+           other than that of Llama 2 not at all. Special tokens such as `</s>` are plain text. For
+           measurements, see docs/guides/embeddings.md.
 """
 
 import asyncio
@@ -45,20 +45,20 @@ TABLE = "weights/l2_supercat_256.safetensors"
 PIECES = "tokenizers/l2_supercat_tokenizer_config.json"
 INSTALL = "pip install 'evalwright[local]'"
 SIZES = (64, 128, 256)
-"""The sizes it was trained for: the first 64 numbers of a vector are a vector too."""
+"""Sizes that the vectors were trained for: the first 64 numbers are also a valid vector."""
 
 _READER = 1
-"""Increases with every change here that could change a vector."""
+"""Increase it with every change in this module that could change a vector."""
 _DIGITS = 6
-"""Digits of a result. The table has three; sums differ in the eighth between processors."""
+"""Digits of the results. The table has three; between processors, sums differ in the eighth."""
 _AT_ONCE = 20_000
-"""Characters that are embedded in about a millisecond; more would delay other requests."""
+"""Number of characters that are embedded in about 1 ms; more would delay other requests."""
 _ROWS = 1 << 16
-"""Pieces whose vectors are in memory at the same time."""
+"""Number of pieces whose vectors are in memory at a time."""
 _IGNORED = ("user", "encoding_format")
 SPACE = "▁"
 _WORDS = re.compile(f"{SPACE}+[^{SPACE}]*")
-"""No piece has a space after a letter, so each word can be split separately."""
+"""Pattern of words. They can be split separately, because no piece has a space after a letter."""
 _SHORT = 32
 _REMEMBERED = 1 << 16
 
@@ -76,17 +76,17 @@ class _TokenizerFile(msgspec.Struct, frozen=True):
 
 
 class WordPieces:
-    """One tokenizer. Several threads may use it at once."""
+    """A tokenizer. It is thread-safe."""
 
     def __init__(self, pairs: BytePairs) -> None:
         self.count = max(pairs.vocab.values()) + 1
-        """The number of pieces, numbered from 0."""
+        """Number of pieces, which are numbered from 0."""
         self._numbers = pairs.vocab
         self._ranks = {pair: rank for rank, pair in enumerate(pairs.merges)}
         self._cached_numbers = lru_cache(_REMEMBERED)(self._word_numbers)
 
     def numbers(self, text: str) -> list[int]:
-        """Return one number per piece, in order; none for no text."""
+        """Return one number per piece, in order; empty for empty text."""
         numbers: list[int] = []
         if not text:
             return numbers
@@ -110,9 +110,9 @@ class WordPieces:
                 yield from (f"<0x{byte:02X}>" for byte in encoded)
 
     def _merge_pieces(self, pieces: list[str]) -> Iterator[str]:
-        """Join the pair that comes first in the file, until no pair is left.
+        """Merge the pair with the highest priority until there is none left.
 
-        A heap, because a text without spaces is one word, and may be long.
+        The pairs are in a heap, because a text without spaces is a single word, which may be long.
         """
         after = [*range(1, len(pieces)), -1]
         before = [*range(-1, len(pieces) - 1)]
@@ -122,12 +122,12 @@ class WordPieces:
         heapify(heap)
         while heap:
             _, at, pair = heappop(heap)
-            gone = after[at]
-            if gone < 0 or f"{pieces[at]} {pieces[gone]}" != pair:
-                continue  # one of the two was joined with its other neighbour
-            pieces[at] += pieces[gone]
-            pieces[gone] = ""
-            after[at] = after[gone]
+            following = after[at]
+            if following < 0 or f"{pieces[at]} {pieces[following]}" != pair:
+                continue  # one of the two was merged with its other neighbor
+            pieces[at] += pieces[following]
+            pieces[following] = ""
+            after[at] = after[following]
             if after[at] >= 0:
                 before[after[at]] = at
             for left in (before[at], at):
@@ -150,7 +150,7 @@ class _VectorTable(NamedTuple):
 
 
 class WordVectors:
-    """A model that only embeds."""
+    """A model that only computes embeddings."""
 
     caveat = "averages word vectors: it ignores word order and negation"
 
@@ -162,7 +162,7 @@ class WordVectors:
         self.fingerprint = f"{PACKAGE} {version}, {size} dimensions, reader {_READER}"
 
     async def complete(self, request: Request) -> Completion:
-        """Return one vector per text, in the order of the texts."""
+        """Return one vector per text, in order."""
         if request.task != "embeddings":
             raise ModelError(
                 "unsupported",
@@ -171,12 +171,12 @@ class WordVectors:
                 "local/smollm2 is a chat model",
             )
         texts, keys = parse_embedding_input(request)
-        size = self._size_of(keys)
+        size = self._get_size(keys)
         for place, text in enumerate(texts, start=1):
             if not text.strip():
                 raise ModelError(
                     "bad_request",
-                    f"string {place} of {len(texts)} is empty: it has no direction to compare",
+                    f"string {place} of {len(texts)} is empty and cannot be embedded",
                 )
         if self._words is None or sum(map(len, texts)) > _AT_ONCE:
             vectors, tokens = await asyncio.to_thread(self._embed, texts, size)
@@ -185,10 +185,10 @@ class WordVectors:
         return embedding_completion(vectors, make_usage(tokens, 0, cost=0.0))
 
     async def close(self) -> None:
-        """Release the table; another text reads it again."""
+        """Release the table. The next request reads it again."""
         self._words = None
 
-    def _size_of(self, keys: dict[str, Any]) -> int:
+    def _get_size(self, keys: dict[str, Any]) -> int:
         for name, value in keys.items():
             if name not in {"dimensions", *_IGNORED} or value == "base64":
                 raise ModelError(
@@ -211,7 +211,7 @@ class WordVectors:
 
 
 def connect(options: ModelOptions = ModelOptions()) -> WordVectors:
-    """Return the model; its only parameter is `dimensions`, others are for chat."""
+    """Return the model. Its only parameter is `dimensions`; others apply to chat models."""
     try:
         package = distribution(PACKAGE)
     except PackageNotFoundError as error:
@@ -247,21 +247,21 @@ def _read(folder: Path) -> _VectorTable:
 
 
 def read_pieces(path: Path) -> WordPieces:
-    """Read the tokenizer of a `tokenizer.json`; `Unreadable` if it is of another kind."""
+    """Read the tokenizer from a `tokenizer.json`; `Unreadable` if its type is not supported."""
     try:
         pairs = msgspec.json.decode(path.read_bytes(), type=_TokenizerFile).model
     except OSError as error:
         raise Unreadable(f"{show_path(path)}: {error.strerror}") from error
     except msgspec.MsgspecError as error:
         raise Unreadable(f"{show_path(path)}: not a byte-pair tokenizer: {error}") from error
-    every = {SPACE, *(f"<0x{byte:02X}>" for byte in range(256))}
-    if not pairs.byte_fallback or not every <= pairs.vocab.keys():
+    required = {SPACE, *(f"<0x{byte:02X}>" for byte in range(256))}
+    if not pairs.byte_fallback or not required <= pairs.vocab.keys():
         raise Unreadable(f"{show_path(path)}: the tokenizer lacks pieces for some bytes")
     return WordPieces(pairs)
 
 
 def read_table(path: Path) -> "NDArray[np.float16]":
-    """Map the only table of a safetensors file: length of a JSON header, header, numbers."""
+    """Map the only table of a safetensors file (header length, JSON header, numbers)."""
     import numpy as np
 
     try:
@@ -271,7 +271,7 @@ def read_table(path: Path) -> "NDArray[np.float16]":
         tensors = msgspec.json.decode(head, type=dict[str, _Tensor])
         (tensor,) = tensors.values()
         if tensor.dtype != "F16" or tensor.shape[1:] != SIZES[-1:] or tensor.data_offsets[0]:
-            raise ValueError(f"{tensor.dtype} of {tensor.shape}")  # noqa: TRY301 - as the others
+            raise ValueError(f"{tensor.dtype} of {tensor.shape}")  # noqa: TRY301 - handled like the other errors
         return np.memmap(path, "<f2", "r", offset=8 + length, shape=tensor.shape)
     except OSError as error:
         raise Unreadable(f"{show_path(path)}: {error.strerror}", hint=INSTALL) from error

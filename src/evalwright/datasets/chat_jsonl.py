@@ -161,9 +161,8 @@ def _read_completion(body: Any) -> tuple[list[Item], str | None]:
     if body.get("error"):
         raise _UnansweredError(f"the call failed: {_error_text(body['error'])}")
     model = body["model"] if isinstance(body.get("model"), str) else None
-    if isinstance(
-        output := body.get("output"), list
-    ):  # Responses API: the output consists of items
+    # Responses API: the output consists of items.
+    if isinstance(output := body.get("output"), list):
         return [_check_item(item) for item in output], model
     if "role" in body:
         return convert_messages([body]), model

@@ -169,9 +169,8 @@ def _load_yaml(matter: str) -> Any:
     try:
         return to_json(yaml.load(matter, Loader=_FrontMatterLoader))  # noqa: S506 - a safe loader
     except yaml.MarkedYAMLError as error:
-        line = (
-            error.problem_mark.line + 2 if error.problem_mark else 2
-        )  # counted from the `---` line
+        # Counted from the `---` line.
+        line = error.problem_mark.line + 2 if error.problem_mark else 2
         raise ValueError(f"line {line}: {error.problem or error.context}") from error
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from error

@@ -30,17 +30,17 @@ def read_conversation(inputs: Any, outputs: Any) -> list[Item]:
 
     If the outputs repeat the messages of the inputs, as LangGraph's do, these are not added twice.
     """
-    asked = _find_messages(inputs)
-    if asked is None:
+    questions = _find_messages(inputs)
+    if questions is None:
         text = _find_text(inputs, _INPUT_KEYS)
-        asked = [{"role": "user", "content": text}] if text else []
+        questions = [{"role": "user", "content": text}] if text else []
     answered = _find_messages(outputs)
     if answered is None:
         text = _find_text(outputs, _OUTPUT_KEYS)
         answered = [{"role": "assistant", "content": text}] if text else []
-    if _begins_with(answered, asked):
+    if _begins_with(answered, questions):
         return convert_messages(answered)
-    return convert_messages([*asked, *answered])
+    return convert_messages([*questions, *answered])
 
 
 def _find_messages(value: Any) -> list[dict[str, Any]] | None:
@@ -143,8 +143,8 @@ def _find_text(value: Any, keys: tuple[str, ...]) -> str:
     texts = [value[key] for key in keys if isinstance(value.get(key), str)]
     if texts:
         return str(texts[0])
-    if len(value) == 1 and isinstance(only := next(iter(value.values())), str):
-        return only
+    if len(value) == 1 and isinstance(text_value := next(iter(value.values())), str):
+        return text_value
     return json.dumps(dict(value), ensure_ascii=False)
 
 

@@ -282,8 +282,8 @@ def _read_items(spans: Sequence[_PhoenixSpan], root: _PhoenixSpan) -> list[Item]
     if calls:
         nearest = min(depths[span.context.span_id] for span in calls)
         last = [span for span in calls if depths[span.context.span_id] == nearest][-1]
-        asked = _read_messages(last, "llm.input_messages")
-        return convert_messages([*asked, *_read_messages(last, "llm.output_messages")])
+        questions = _read_messages(last, "llm.input_messages")
+        return convert_messages([*questions, *_read_messages(last, "llm.output_messages")])
     items = convert_messages(_text_message("user", root.take("input.value")))
     for span in spans:
         if span.span_kind.upper() == "TOOL":

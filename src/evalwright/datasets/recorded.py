@@ -176,8 +176,8 @@ def _find_reasoning(
     message: Mapping[str, Any], parts: Iterable[Mapping[str, Any]]
 ) -> Iterator[Item]:
     """Yield the reasoning; some servers send it as `reasoning_content` or `reasoning`."""
-    beside = message.get("reasoning_content") or message.get("reasoning")
-    texts = [beside] if isinstance(beside, str) else []
+    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    texts = [reasoning] if isinstance(reasoning, str) else []
     for part in parts:
         if part["type"] in _REASONING:
             hidden = part.get("redacted") is True

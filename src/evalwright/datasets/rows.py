@@ -121,7 +121,7 @@ class Rows(CheckedRows):
             raise BadDataset(f"{self.name}: {_explain_empty(dropped)}", hint="relax a filter")
 
     def _failed_filter(self, number: int, row: Row, header: tuple[str, ...] | None) -> int | None:
-        bare = row
+        original = row
         if header and len(row) < len(header):
             # In a comparison, an empty cell is an empty string, not a missing column.
             row = {**dict.fromkeys(header, ""), **row}
@@ -129,7 +129,7 @@ class Rows(CheckedRows):
         try:
             with boundary("dataset"):
                 for place, condition in enumerate(self._filters):
-                    seen = bare if condition.op in _EXISTENCE else row
+                    seen = original if condition.op in _EXISTENCE else row
                     if not condition.matches({**seen, "sample": seen}):
                         return place
         except StageError as error:
@@ -181,12 +181,12 @@ class AlignedRows(CheckedRows):
         they exist.
         """
         whole = {name: list(part.rows()) for name, part in self.parts.items()}
-        wanted = [places[number] for number in numbers]
+        selected = [places[number] for number in numbers]
         first = next(iter(whole.values()))
-        if wanted == list(range(len(first))):
+        if selected == list(range(len(first))):
             return whole
         return {
-            name: [rows[place] for place in wanted if place < len(rows)]
+            name: [rows[place] for place in selected if place < len(rows)]
             for name, rows in whole.items()
         }
 

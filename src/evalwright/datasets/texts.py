@@ -4,8 +4,9 @@
     any other file      the whole file, unchanged, is one document; or one per paragraph or line
 
 Promises:  reports all errors in all files, with line numbers, before a document is used; keeps at
-most one document in memory; raises an error if a file changes after the check. Does not:  accept
-documents larger than 16 MiB, or read standard input, because files are read twice.
+           most one document in memory; raises an error if a file changes after the check.
+Does not:  accept documents larger than 16 MiB, or read standard input, because files are read
+           twice.
 
 Documents that contain only whitespace are skipped and counted.
 """
@@ -93,17 +94,17 @@ class Texts:
         errors: list[EvalwrightError] = []
         documents = left_out = 0
         for number, path in enumerate(self.paths):
-            here = blank = 0
+            n_documents = blank = 0
             try:
                 self._identities[path] = _identify(path)
                 for document in self._read(number, path):
-                    here += 1
+                    n_documents += 1
                     if self._limit is not None and documents >= self._limit:
                         continue
                     is_blank = not document.text.strip()
                     blank += is_blank
                     documents += not is_blank
-                if not here:
+                if not n_documents:
                     raise BadDataset(f"{show_path(path)}: no documents: the file is empty")
             except EvalwrightError as error:
                 errors.append(error)
@@ -205,8 +206,8 @@ def _read_text(path: str, faults: UnreadableLines) -> LineTexts:
         yield 0, data.decode()
     except UnicodeDecodeError as error:
         number = data.count(b"\n", 0, error.start) + 1
-        begun = data.rfind(b"\n", 0, error.start) + 1
-        faults.add(not_utf8(number, data[begun:].partition(b"\n")[0]))
+        start_line = data.rfind(b"\n", 0, error.start) + 1
+        faults.add(not_utf8(number, data[start_line:].partition(b"\n")[0]))
 
 
 def _read_lines(path: str, faults: UnreadableLines) -> LineTexts:
@@ -217,22 +218,22 @@ def _read_lines(path: str, faults: UnreadableLines) -> LineTexts:
 
 
 def _read_paragraphs(path: str, faults: UnreadableLines) -> LineTexts:
-    begun, held, size = 0, list[str](), 0
+    start_line, paragraph, size = 0, list[str](), 0
     for number, line in _read_lines(path, faults):
         text = line or ""
         if text.strip():
-            begun = begun or number
+            start_line = start_line or number
             size += len(text.encode()) + 1
             if size > MAX_LINE_BYTES:
-                faults.add(UnreadableLine(begun, None, f"the paragraph is {_TOO_LONG}"))
-                held.clear()
+                faults.add(UnreadableLine(start_line, None, f"the paragraph is {_TOO_LONG}"))
+                paragraph.clear()
             else:
-                held.append(text)
-        elif begun:
-            yield begun, "\n".join(held)
-            begun, held, size = 0, [], 0
-    if begun:
-        yield begun, "\n".join(held)
+                paragraph.append(text)
+        elif start_line:
+            yield start_line, "\n".join(paragraph)
+            start_line, paragraph, size = 0, [], 0
+    if start_line:
+        yield start_line, "\n".join(paragraph)
 
 
 def _is_rows(path: str) -> bool:

@@ -120,9 +120,8 @@ def _open_address(address: str) -> HTTPResponse:
 def _copy(response: HTTPResponse, file: IO[bytes], most_bytes: int, name: str) -> None:
     promised = response.headers.get("Content-Length")
     began, size = monotonic(), 0
-    while chunk := response.read1(
-        _CHUNK
-    ):  # returns the data that has arrived, so a slow server does not time out
+    # Returns the data that has arrived, so a slow server does not time out.
+    while chunk := response.read1(_CHUNK):
         if not size and chunk.lstrip()[:20].lower().startswith(_PAGE):
             raise Unreadable(f"{name}: expected a data file, got a web page")
         size += len(chunk)

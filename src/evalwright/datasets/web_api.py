@@ -1,9 +1,10 @@
 """Fetch rows from HTTP APIs that return JSON, and store them in files.
 
 Promises:  a key is sent only to the configured address; a redirect is an error. Status codes 429,
-502, 503 and 504 are retried after the time that the server requests, and so are broken connections.
-All other failures raise `Unreadable` with the server's reply, without the key. Reading pages always
-ends, because a repeated cursor is an error. Rows are stored only when all rows have been fetched.
+           502, 503 and 504 are retried after the time that the server requests, and so are broken
+           connections. All other failures raise `Unreadable` with the server's reply, without the
+           key. Reading pages always ends, because a repeated cursor is an error. Rows are stored
+           only when all rows have been fetched.
 Does not:  read replies larger than 256 MiB.
 """
 
@@ -134,8 +135,8 @@ class JsonApi:
             raise Unreadable(f"{name}: expected JSON, got {got}", hint=self._hint) from error
 
     def _refusal(self, name: str, error: HTTPError, pause_s: float) -> Unreadable:
-        says = self._quote(error.read(4096))
-        message = f"{name}: the server answered {error.code}: {says}"
+        reply = self._quote(error.read(4096))
+        message = f"{name}: the server answered {error.code}: {reply}"
         if error.code in {401, 403}:
             return Unreadable(message, hint=f"the key is missing or wrong: {self._hint}")
         if error.code in _TRANSIENT and pause_s > _LONGEST_PAUSE_S:

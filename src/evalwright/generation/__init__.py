@@ -1,7 +1,6 @@
-"""Dataset generators: make rows with models, keep them in files, preview them.
+"""Dataset generators: generate rows with models, store them in files, preview them.
 
-generate      which files a run needs; make those that do not exist
-synthesis     the rows of one file, through the synthesizers, and its checkpoint
-resources     the models and snippets of one generator
-preview       the first rows, step by step, without keeping them
+generate      finds the files that a run needs and generates missing ones synthesis     generates
+the rows of one file with synthesizers resources     connects the models and snippets of a generator
+preview       shows the first rows step by step, without storing them
 """

@@ -1,9 +1,9 @@
-"""The checkpoint of a file of rows: what is made so far, and survives the death of the process.
+"""The checkpoint of a generated file: the rows so far, which survive the death of the process.
 
-    quiz-3f2a….jsonl.part    one line per finished row of the data source, written as it finishes,
-                             and one line per reply, where a row takes several
+    quiz-3f2a….jsonl.part    one line per finished row of the data source, written when it finishes,
+                             and one line per reply if a row needs several
 
-A last line that was cut is dropped. Only one process has a checkpoint open.
+An incomplete last line is dropped. Only one process at a time can open a checkpoint.
 """
 
 import fcntl
@@ -24,54 +24,54 @@ _SYNC_EVERY = 64
 
 
 class CheckpointRecord(Struct, frozen=True, omit_defaults=True):
-    """A line of the checkpoint: the rows made from one row of the data source."""
+    """A line of the checkpoint: the rows generated from one row of the data source."""
 
     place: int
     rows: list[dict[str, Any]] | None = None
     """None for a failure."""
     usage: dict[str, Usage] = {}
-    """Per model, failed or not."""
+    """Usage per model, including failed rows."""
     step: str = ""
-    """For an intermediate reply: which synthesizer made these rows, and from which row."""
+    """For an intermediate reply: the synthesizer that returned these rows, and its input row."""
 
 
 class Checkpoint:
-    """The rows of the data source that are finished so far."""
+    """The rows of the data source that are finished."""
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
         self._path, self._file = path, file
         self._offsets: dict[int, int] = {}
         self._row_counts: dict[int, int] = {}
         self.n_rows = 0
-        """The number of rows made."""
+        """Number of generated rows."""
         self._leading_places = self._leading_rows = 0
         self._steps: dict[int, dict[str, int]] = {}
-        """Intermediate replies of rows that are not finished."""
+        """Intermediate replies for unfinished rows."""
         self.attempts: dict[int, int] = {}
-        """How often each row has failed."""
+        """Number of failures of each row."""
         self.usages: list[dict[str, Usage]] = []
         self._unsynced = 0
         self._load()
 
     @property
     def n_done(self) -> int:
-        """The number of finished rows of the data source."""
+        """Number of finished rows of the data source."""
         return len(self._offsets)
 
     @property
     def last_place(self) -> int:
-        """The last row of the data source that is finished; -1 if none is."""
+        """Position of the last finished row of the data source; -1 if there is none."""
         return max(self._offsets, default=-1)
 
     def count_leading_rows(self) -> int:
-        """Return the rows of the places from the first to the last that all are finished."""
+        """Count the generated rows before the first unfinished row of the data source."""
         while self.is_done(self._leading_places):
             self._leading_rows += self._row_counts[self._leading_places]
             self._leading_places += 1
         return self._leading_rows
 
     def is_done(self, place: int) -> bool:
-        """Tell whether a row of the data source is finished."""
+        """Whether a row of the data source is finished."""
         return place in self._offsets
 
     def find_step(self, place: int, step: str) -> list[dict[str, Any]] | None:
@@ -84,12 +84,12 @@ class Checkpoint:
             return msgspec.json.decode(reader.readline(), type=CheckpointRecord).rows
 
     def append(self, record: CheckpointRecord) -> None:
-        """Write a record; `EvalwrightError` if the disk does not take it."""
+        """Write a record; `EvalwrightError` if writing fails."""
         offset = self._file.seek(0, os.SEEK_END)
         line = msgspec.json.encode(record) + b"\n"
         try:
             if self._file.write(line) < len(line):
-                raise OSError(ENOSPC, os.strerror(ENOSPC))  # noqa: TRY301 - a full disk
+                raise OSError(ENOSPC, os.strerror(ENOSPC))  # noqa: TRY301 - the disk is full
             self._unsynced += 1
             if self._unsynced >= _SYNC_EVERY:
                 os.fsync(self._file.fileno())
@@ -110,7 +110,7 @@ class Checkpoint:
         self.usages.clear()
 
     def rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield each row with the place of the row of the data source that it was made from."""
+        """Yield each row with the position of its row in the data source."""
         with self._path.open("rb") as reader:  # a new reader: the file may have been truncated
             for place in sorted(self._offsets):
                 reader.seek(self._offsets[place])
@@ -129,7 +129,7 @@ class Checkpoint:
                     break
                 self._index(record, offset)
                 offset += len(line)
-        self._truncate(offset)  # drop a line that was cut
+        self._truncate(offset)  # drop an incomplete line
 
     def _index(self, record: CheckpointRecord, offset: int) -> None:
         self.usages.append(record.usage)
@@ -149,7 +149,7 @@ class Checkpoint:
 
 @contextmanager
 def open_checkpoint(path: Path) -> Iterator[Checkpoint]:
-    """Open and lock the checkpoint of `path`; `EvalwrightError` if another process has it."""
+    """Open and lock the checkpoint of `path`; `EvalwrightError` if another process holds it."""
     checkpoint_file = checkpoint_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -162,20 +162,20 @@ def open_checkpoint(path: Path) -> Iterator[Checkpoint]:
         except OSError as error:
             raise EvalwrightError(
                 f"{path}: another process is generating these rows",
-                hint="wait for it, then run again",
+                hint="wait until it has finished, then run the command again",
             ) from error
         yield Checkpoint(checkpoint_file, file)
 
 
 def checkpoint_path(path: Path) -> Path:
-    """Return the path of the checkpoint of a file of rows."""
+    """Return the path of a file's checkpoint."""
     return path.with_name(f"{path.name}.part")
 
 
 def explain_write_error(path: Path, error: OSError) -> EvalwrightError:
-    """Return the error of a file that the disk does not take."""
+    """Return the error for a failed write."""
     reason = error.strerror or str(error)
     return EvalwrightError(
         f"{path}: cannot be written: {reason}",
-        hint="finished rows are kept: free some space, and run again",
+        hint="finished rows are kept: free some disk space and run the command again",
     )

@@ -1,11 +1,11 @@
-"""Find the generated rows of a project's datasets, or make them.
+"""Find or generate the rows of a project's datasets.
 
-    collect_rows(project, specs, …)         the files that a run reads; missing ones may be made
-    generate_dataset(project, entity, …)    the rows of one dataset and of those it is made from
+    collect_rows(project, specs, …)         find, and optionally generate, the files of a run
+    generate_dataset(project, entity, …)    generate a dataset and its dependencies
 
-Rows are made once and used until something that determines them changes: the generator and its
-values, the rows of its data source, the models and their endpoints, or our own versions. A digest
-of these is part of the file name: `.evalwright/generated/quiz-rows-3f2a….jsonl`.
+Rows are generated once and reused until something that determines them changes: the generator and
+its values, the rows of its data source, the models and their endpoints, or component versions. A
+digest of all of these is part of the file name: `.evalwright/generated/quiz-rows-3f2a….jsonl`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,9 +42,9 @@ from evalwright.spec.documents.resolve.specifications import ResolvedSpec
 from evalwright.types import NOTHING, Usage
 
 _VERSION = 2
-"""Increases when the same documents make other rows; part of every digest."""
+"""Part of every digest. Increase it when the same documents generate different rows."""
 _MAX_KEY_LENGTH = 200
-"""Of a dataset key in a file name, whose length file systems limit."""
+"""Maximum length of a dataset key in a file name, because file systems limit its length."""
 
 
 class GeneratedDataset(Struct, frozen=True, kw_only=True):
@@ -53,19 +53,19 @@ class GeneratedDataset(Struct, frozen=True, kw_only=True):
     dataset: str
     generator: str
     file: str
-    """The file of the rows."""
+    """Path of the file with the rows."""
     rows: int
     source_rows: int
-    """The rows of the data source that were used."""
+    """Number of rows used from the data source."""
     made: bool
-    """False if the file existed already."""
+    """False if the file already existed."""
     usage: dict[str, Usage] = {}
-    """Per model, for all rows, earlier attempts included."""
+    """Usage per model for all rows, including earlier attempts."""
     notes: list[str] = []
-    """What a reader must know about how models were queried."""
+    """Notes about how models were queried."""
 
     def describe(self) -> str:
-        """Return a sentence: how many rows, where, and what they cost."""
+        """Return a sentence with the number of rows, the file and the usage."""
         rows = f"dataset `{self.dataset}`: {self.rows:,} rows"
         if not self.made:
             return f"{rows} already exist in {self.file}"
@@ -93,8 +93,8 @@ def collect_rows(
 ) -> ExternalRows:
     """Return the generated rows that specifications read, and notes about their origin.
 
-    Missing rows are made if there is a `progress` to report to. `planned` are the keys of all
-    specifications of the run: no rows can be made from their results.
+    Missing rows are generated if there is a `progress` to report to. `planned` contains the keys of
+    all specifications of the run. No rows can be generated from their results.
     """
     keys = [key for spec in specs if spec.source == "dataset" for key in spec.dataset_keys.values()]
     order = project.generations.order(dict.fromkeys(keys))
@@ -119,9 +119,9 @@ def generate_dataset(
     progress: Progress,
     again: bool = False,
 ) -> list[GeneratedDataset]:
-    """Make the rows of a dataset, and first of those that it is made from.
+    """Generate the rows of a dataset, after those of the datasets that it depends on.
 
-    With `again`, the rows of this dataset are made even if they exist.
+    With `again`, the rows of this dataset are generated even if they exist.
     """
     generations = project.generations
     problems = [*entity.part.raw.problems, *entity.problems, *generations.problems(entity)]
@@ -142,7 +142,7 @@ def generate_dataset(
 def open_generator(
     project: Project, options: RunOptions, progress: Progress
 ) -> "Iterator[DatasetGenerator]":
-    """Yield a generator that opens the store of earlier runs when a data source first reads it."""
+    """Yield a generator that opens the store when a data source first reads an earlier run."""
     with ExitStack() as closing:
 
         @cache
@@ -162,7 +162,7 @@ def _describe_origin(project: Project, generation: Generation) -> str:
 
 
 def _refuse_own_results(project: Project, order: Iterable[str], planned: set[str]) -> None:
-    """Raise if rows are made from a result of this run: they are made before its first sample."""
+    """Raise if rows depend on a result of this run, because they are generated before it starts."""
     for key in order:
         for result, through in _find_results(project, key):
             if result in planned:
@@ -170,14 +170,14 @@ def _refuse_own_results(project: Project, order: Iterable[str], planned: set[str
                 raise BadTasks(
                     f"dataset `{key}` is generated{way} from the result of `{result}`, which is "
                     "part of this run: nothing was run",
-                    hint=f"run `{result}` separately first; then its result can be read",
+                    hint=f"run `{result}` separately first",
                 )
 
 
 def _find_results(project: Project, key: str) -> Iterator[tuple[str, str]]:
-    """Yield the task results that a dataset is made from, each with the dataset in between, if any.
+    """Yield the task results that a dataset depends on, each with the dataset between, if any.
 
-    Generated datasets in between have their own place in the order.
+    Generated datasets between them are checked separately.
     """
     generation = project.generations.of(key)
     if generation is None:
@@ -193,7 +193,7 @@ def _find_results(project: Project, key: str) -> Iterator[tuple[str, str]]:
 
 
 class DatasetGenerator:
-    """Makes the rows of a project's datasets, one dataset after another."""
+    """Generates the rows of a project's datasets, one dataset after another."""
 
     def __init__(
         self,
@@ -206,11 +206,11 @@ class DatasetGenerator:
         self._project, self._options = project, options
         self._store, self._progress = store, progress
         self.files: dict[str, Path] = {}
-        """The files that exist, by dataset."""
+        """Existing files, by dataset."""
         self.spent: Usage = NOTHING
 
     def generation_of(self, key: str) -> Generation:
-        """Return how the rows of a dataset are made; `BadDataset` if no generator makes them."""
+        """Return the generation of a dataset; `BadDataset` if it has no generator."""
         generation = self._project.generations.of(key)
         if generation is None:
             raise BadDataset(f"dataset `{key}` has no generator")
@@ -219,13 +219,13 @@ class DatasetGenerator:
     def open_resources(
         self, generation: Generation, *, needs_keys: bool = True
     ) -> GeneratorResources:
-        """Return the models and snippets of a generator, to be opened by `with`."""
+        """Return the models and snippets of a generator, as a context manager."""
         return GeneratorResources(
             self._project, generation, self._options, progress=self._progress, needs_keys=needs_keys
         )
 
     def find_file(self, key: str) -> Path | None:
-        """Return the file of a dataset's rows; None if they are not generated."""
+        """Return the file with a dataset's rows; None if they are not generated yet."""
         generation = self.generation_of(key)
         path = self._build_path(generation, self.select_source_rows(generation))
         if not path.is_file():
@@ -234,7 +234,7 @@ class DatasetGenerator:
         return path
 
     def generate(self, key: str, *, again: bool = False) -> GeneratedDataset:
-        """Make the rows of a dataset, unless they exist."""
+        """Generate the rows of a dataset if they do not exist."""
         generation = self.generation_of(key)
         source = self.select_source_rows(generation)
         job = GenerationJob(
@@ -250,7 +250,7 @@ class DatasetGenerator:
         return dataset or _describe_existing(generation, job.path)
 
     def select_source_rows(self, generation: Generation) -> SourceRows:
-        """Return the rows to start from; `BadDataset` if a synthesizer needs another column."""
+        """Return the rows of the data source; `BadDataset` if a synthesizer lacks a column."""
         definition = generation.document.definition
         lookup = SourceLookup(dataset=self._open_dataset, result=self._open_result)
         try:
@@ -281,7 +281,7 @@ class DatasetGenerator:
                     )
                 )
         except KeyboardInterrupt:
-            self._progress.tell("finished rows are kept: run again to resume")
+            self._progress.tell("finished rows are kept: run the command again to resume")
             raise
         if generated is None:
             return None
@@ -296,13 +296,13 @@ class DatasetGenerator:
             usage=usage,
             notes=[*job.source.notes, *resources.notes],
         )
-        with suppress(OSError):  # the rows are what matters
+        with suppress(OSError):  # the rows matter more than this file
             job.path.with_suffix(".json").write_bytes(msgspec.json.encode(dataset))
         self.spent = sum(usage.values(), self.spent)
         return dataset
 
     def _build_path(self, generation: Generation, source: SourceRows) -> Path:
-        """Return the path of the file; its name has a digest of all that determines its rows."""
+        """Return the path of the file, which contains a digest of all that determines the rows."""
         definition = generation.document.definition
         with self.open_resources(generation, needs_keys=False) as resources:
             models = {
@@ -334,7 +334,7 @@ class DatasetGenerator:
             if not isinstance(error.__cause__, FileNotFoundError):
                 raise
             raise BadDataset(
-                f"there is no result of `{key}`: it has not been run yet",
+                f"`{key}` has no result: it has not been run yet",
                 hint=f"run `{key}` first",
             ) from error
 

@@ -1,6 +1,6 @@
-"""Make the first rows of a dataset as its generator would, and keep nothing.
+"""Preview the first rows of a generated dataset without storing them.
 
-Rows that exist already are not made again to be shown: `find_generated_files` finds their files.
+Existing rows are not generated again for the preview: `find_generated_files` finds their files.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,12 +34,12 @@ from evalwright.types import Completion, Request, Usage
 
 
 class PreviewStep(Struct, frozen=True, kw_only=True):
-    """The rows that one synthesizer made."""
+    """The rows that a synthesizer returned."""
 
     synthesizer: str
     rows: list[dict[str, Any]]
     said: list[dict[str, Any]] = []
-    """The requests to models and their replies, verbatim."""
+    """Requests to models and their replies, unchanged."""
 
 
 class PreviewRow(Struct, frozen=True, kw_only=True):
@@ -52,22 +52,22 @@ class PreviewRow(Struct, frozen=True, kw_only=True):
 
 
 class GenerationPreview(Struct, frozen=True, kw_only=True):
-    """What `evalwright dataset test` shows of rows that are not generated yet."""
+    """Result of `evalwright dataset test` for rows that are not generated yet."""
 
     key: str
     file: str
     generator: str
     source: str
-    """The type of the data source."""
+    """Type of the data source."""
     source_rows: int
-    """How many of its rows would be used."""
+    """Number of rows that would be used from the data source."""
     rows: list[PreviewRow]
     usage: dict[str, Usage]
     printed: list[str]
     ok: bool
 
     def render_lines(self, *, show_model_calls: bool) -> Iterator[str]:
-        """Yield each row, step by step."""
+        """Yield the lines of each row, step by step."""
         yield visible(f"Dataset `{self.key}`")
         rows = f"generated from {self.source_rows:,} rows of the data source; not stored"
         yield _indent_yaml(
@@ -97,7 +97,7 @@ def _indent_yaml(value: Any) -> str:
 
 
 def find_generated_files(project: Project, key: str, options: RunOptions) -> dict[str, Path]:
-    """Return the files of a dataset and of those it is made from, up to the first missing one."""
+    """Return the files of a dataset and its dependencies, up to the first missing file."""
     with open_generator(project, options, SilentProgress()) as generator:
         for dataset in project.generations.order([key]):
             if generator.find_file(dataset) is None:
@@ -108,7 +108,7 @@ def find_generated_files(project: Project, key: str, options: RunOptions) -> dic
 def preview_dataset(
     project: Project, entity: Entity, options: RunOptions, *, samples: int = 3
 ) -> GenerationPreview:
-    """Make the first rows and show each step; a row that fails has an `error`."""
+    """Generate the first rows and record each step; a failed row has an `error`."""
     with open_generator(project, options, SilentProgress()) as generator:
         generation = generator.generation_of(entity.key)
         for dataset in project.generations.order(generation.dataset_keys):

@@ -1,6 +1,6 @@
-"""The models and snippets of one generator, wrapped as a run wraps them.
+"""The models and snippets of a generator, with the same wrappers as in a run.
 
-No other module of this package connects a model, starts a snippet or knows an adapter.
+Only this module of the package connects models, starts snippets or uses adapters.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -31,19 +31,19 @@ from evalwright.spec.documents.resolve.placeholders import find_secrets, reveal_
 from evalwright.types import NOTHING, Completion, ModelOptions, Request, Sample, Usage
 
 MAX_PARTS = 10_000
-"""Rows made from one row of the data source that get a trial number of their own."""
+"""Maximum number of rows per row of the data source that have their own trial number."""
 MAX_ATTEMPTS = 100
-"""Attempts at one row that get a trial number of their own."""
+"""Maximum number of attempts per row that have their own trial number."""
 Result = TypeVar("Result")
 
 
 class GeneratorRuntime(Struct, frozen=True, kw_only=True):
-    """What synthesizers work with."""
+    """The resources that synthesizers use."""
 
     models: Mapping[str, Model]
-    """By the names that synthesizers use."""
+    """Models, by the names that synthesizers use."""
     report_names: Mapping[str, str]
-    """The name of each model in reports."""
+    """Name of each model in reports."""
     snippets: Snippets | None
     redactor: Redactor
     counters: Counters
@@ -51,9 +51,9 @@ class GeneratorRuntime(Struct, frozen=True, kw_only=True):
     workers: int = 1
 
     def build_case(self, place: int, attempts: int, tally: UsageCounter) -> Case:
-        """Return the case of one row of the data source.
+        """Return the case for one row of the data source.
 
-        Its trial number is unique per row and attempt, so that a cache answers for this one only.
+        The trial number is unique per row and attempt, so that no other row uses its cache entries.
         """
         models = {
             name: tally.wrap(model, self.report_names[name]) for name, model in self.models.items()
@@ -68,7 +68,7 @@ class GeneratorRuntime(Struct, frozen=True, kw_only=True):
 
 
 class GeneratorResources:
-    """Connects the models of one generator and prepares its snippets; `with` closes them."""
+    """Context manager that connects the models of a generator and prepares its snippets."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class GeneratorResources:
         self.connections: dict[str, Connection] = {}
         self.printed: list[str] = []
         self.notes: list[str] = []
-        """What a reader must know about how models were queried."""
+        """Notes about how models were queried."""
 
     def __enter__(self) -> Self:
         self._snippets = self._create_snippet_pool()
@@ -116,7 +116,7 @@ class GeneratorResources:
         use_cache: bool,
         spent: Usage = NOTHING,
     ) -> Result:
-        """Call `work` with the models, then close them; `spent` counts against the budget."""
+        """Call `work` with the models, then close them. `spent` counts toward the budget."""
         counters = Counters()
         shared = share_limits(
             structs.replace(self._options, cache=self._options.cache and use_cache),
@@ -157,7 +157,7 @@ class GeneratorResources:
         if self._options.no_snippets:
             raise UsageError(
                 f"generator `{generator.key}` contains Python code, which `--no-snippets` "
-                f"refuses: {snippets[0].path}:{snippets[0].line}"
+                f"forbids: {snippets[0].path}:{snippets[0].line}"
             )
         values = {name: reveal_secret(value) for name, value in self._project.secrets.items()}
         secrets = {
@@ -180,7 +180,7 @@ class GeneratorResources:
 
 
 class _SchemaFallbackNotice(ModelWrapper):
-    """Reports that a server rejected a schema and was then queried without one."""
+    """Reports that a server rejected a schema and is queried without one."""
 
     def __init__(self, model: Model, name: str, note: Callable[[str], None]) -> None:
         super().__init__(model)
@@ -204,7 +204,7 @@ class _SchemaFallbackNotice(ModelWrapper):
 
 
 class _FirstTrialModel(ModelWrapper):
-    """Queries a model that distinguishes rows by their sample, so that the trial must not vary."""
+    """Queries a model that distinguishes rows by sample, so that the trial number must not vary."""
 
     async def complete(self, request: Request) -> Completion:
         return await self._ask(structs.replace(request, trial=0))

@@ -1,14 +1,14 @@
-"""Make the rows of one file: the rows of a data source, through the synthesizers.
+"""Generate the rows of one file from a data source, with synthesizers.
 
-    quiz-3f2a….jsonl         all rows, in order; exists only when all are made
+    quiz-3f2a….jsonl         all rows, in order; exists only when all rows are generated
     quiz-3f2a….jsonl.part    the checkpoint: one line per finished row of the data source, written
-                             as it finishes, and one line per reply, where a row takes several
+                             when it finishes, and one line per reply if a row needs several
 
-Holds:      a finished row, or reply, survives the death of the process and is not made again; a
-            failed row does not stop the others, and is named at the end; a last line that was cut
-            is dropped; two processes never make the same rows at once.
-Does not:   record a failed row as done: it is tried again. Its attempts are counted, so that a
-            cached reply that was unusable is not used again.
+Holds:      Finished rows and replies survive the death of the process and are not generated again.
+            A failed row does not stop the others and is reported at the end. An incomplete last
+            line is dropped. Two processes never generate the same rows at the same time.
+Does not:   Record a failed row as done: it is retried. Attempts are counted, so that an unusable
+            cached reply is not used again.
 """
 
 import asyncio
@@ -51,12 +51,12 @@ from evalwright.types import NOTHING, Failure, Outcome, Sample, Trace, Usage
 
 _MAX_SHOWN = 3
 _MAX_FUTILE = 25
-"""Failures without a single success, after which no more rows are tried."""
+"""Number of failures without a success after which no more rows are tried."""
 _Call = Callable[[], Awaitable[list[Row]]]
 
 
 def to_json_row(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the row without NaN columns; ValueError if it is not JSON."""
+    """Return the row without NaN values; ValueError if it cannot be written as JSON."""
     columns = {
         name: value
         for name, value in row.items()
@@ -74,7 +74,7 @@ def to_json_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_lines(path: Path, lines: Iterator[bytes]) -> int:
-    """Write a file that exists only when it is complete; return its number of lines."""
+    """Write a file that appears only when it is complete; return the number of lines."""
     count = 0
     try:
         with open_atomically(path) as file:
@@ -86,30 +86,31 @@ def write_lines(path: Path, lines: Iterator[bytes]) -> int:
 
 
 class GenerationJob(Struct, frozen=True, kw_only=True):
-    """One file to generate."""
+    """A file to generate."""
 
     dataset: str
     source: SourceRows
     synthesizers: Sequence[SynthesizerSpec]
     path: Path
     wanted: int | None = None
-    """Rows to make, from as many passes over the data source as that takes; None: one pass."""
+    """Number of rows to generate, in as many passes over the data source as needed; None: one
+    pass."""
     again: bool = False
-    """Generate it even if it exists."""
+    """Whether to generate the file even if it exists."""
 
     @property
     def total(self) -> int:
-        """What is counted while rows are made: the rows, or for one pass the source rows."""
+        """Total for progress: the number of rows or, for a single pass, of source rows."""
         return self.source.total if self.wanted is None else self.wanted
 
     def count_done(self, checkpoint: "Checkpoint") -> int:
-        """Return how much of the total is done."""
+        """Return the finished part of the total."""
         if self.wanted is None:
             return checkpoint.n_done
         return min(checkpoint.n_rows, self.wanted)
 
     def is_complete(self, checkpoint: "Checkpoint") -> bool:
-        """Tell whether all rows are made, and none is missing between them."""
+        """Whether all rows are generated, without gaps."""
         if self.wanted is None:
             return checkpoint.n_done >= self.source.total
         return checkpoint.count_leading_rows() >= self.wanted
@@ -118,15 +119,15 @@ class GenerationJob(Struct, frozen=True, kw_only=True):
 async def generate_file(
     job: GenerationJob, runtime: GeneratorRuntime, progress: Progress
 ) -> tuple[int, int, dict[str, Usage]] | None:
-    """Make all rows and write the file; `BadDataset`, and no file, if a row cannot be made.
+    """Generate all rows and write the file; if a row fails, raise `BadDataset` without a file.
 
-    Return the number of rows, of rows of the data source that they are made from, and the usage per
-    model, earlier attempts included; None if another process has just generated it.
+    Return the number of rows, the number of source rows, and the usage per model, including earlier
+    attempts. Return None if another process has just generated the file.
     """
     with open_checkpoint(job.path) as checkpoint:
         if job.path.is_file() and not job.again:
             return None
-        if job.again and job.is_complete(checkpoint):  # left over from the last time
+        if job.again and job.is_complete(checkpoint):  # left over from an earlier command
             checkpoint.clear()
         if runtime.budget is not None:
             runtime.budget.add(sum(_sum_usage(checkpoint.usages).values(), NOTHING))
@@ -145,7 +146,7 @@ async def generate_file(
 
 
 def _encode_rows(job: GenerationJob, checkpoint: Checkpoint) -> Iterator[bytes]:
-    """Yield the lines of the file; `BadDataset` if there are none, or their ids are not unique."""
+    """Yield the lines of the file; `BadDataset` if there are no rows or duplicate ids."""
     encode = msgspec.json.Encoder().encode
     if next(checkpoint.rows(), None) is None:
         raise BadDataset(f"dataset `{job.dataset}`: the synthesizers returned no rows")
@@ -170,16 +171,16 @@ def _describe_duplicate(checkpoint: Checkpoint) -> str:
         if row.get(ID_COLUMN) is not None:
             first = first_places.setdefault(str(row[ID_COLUMN]), place)
             if first != place:
-                return f": they come from the rows {first} and {place} of the data source"
+                return f": they were generated from rows {first} and {place} of the data source"
     return ""
 
 
 class _RowMaker:
-    """Makes the missing rows of a file, several at once.
+    """Generates the missing rows of a file concurrently.
 
-    Where a number of rows is wanted, nobody knows how many come from one row of the data source. So
-    the first is made alone, and then as many at once as the average so far asks for: a request that
-    is not needed would be paid for in vain.
+    If the number of rows is given, it is unknown in advance how many rows each source row yields.
+    The first source row is therefore processed alone, and then as many concurrently as the average
+    so far suggests, because unneeded requests would cost money.
     """
 
     def __init__(
@@ -196,46 +197,46 @@ class _RowMaker:
         self._stops: list[Stopped] = []
         self._in_flight = 0
         self._known_places = checkpoint.last_place + 1
-        """Places below were tried before: what is missing there is needed in any case."""
+        """Positions below were tried before; missing rows there are always needed."""
         self._last_yield = checkpoint.last_place if checkpoint.n_rows else -1
-        """The last place that made a row."""
+        """Last position that yielded a row."""
         self._landed = asyncio.Condition()
         rows = job.source.rows() if job.wanted is None else pass_rows(job.source)
         self._places = (item for item in enumerate(rows) if not checkpoint.is_done(item[0]))
         self._next = next(self._places, None)
 
     async def make_missing_rows(self) -> None:
-        """Make them; `Stopped` if the budget is spent. Failures are collected."""
+        """Generate the rows and collect failures; `Stopped` if the budget is spent."""
         await _run_in_group([self._work] * min(self._runtime.workers, self._job.total))
         if self._stops:
             raise self._stops[0]
 
     async def _work(self) -> None:
-        while (taken := await self._take()) is not None:
+        while (next_row := await self._take()) is not None:
             try:
-                await self._make(*taken)
+                await self._make(*next_row)
             finally:
                 async with self._landed:
                     self._in_flight -= 1
                     self._landed.notify_all()
 
     async def _take(self) -> tuple[int, Row] | None:
-        """Return the next row of the source, when it is needed; None if no other is."""
+        """Wait until the next source row is needed and return it; None if no more are needed."""
         async with self._landed:
             while self._must_wait():
                 await self._landed.wait()
             if self._is_over() or not self._needs_more_rows():
                 return None
-            taken, self._next = self._next, next(self._places, None)
-            self._in_flight += taken is not None
-            return taken
+            next_row, self._next = self._next, next(self._places, None)
+            self._in_flight += next_row is not None
+            return next_row
 
     def _must_wait(self) -> bool:
-        """Whether rows in flight decide if another is needed."""
+        """Whether it depends on rows in flight if another row is needed."""
         return self._in_flight > 0 and not self._is_over() and not self._needs_more_rows()
 
     def _needs_more_rows(self) -> bool:
-        """Whether the next row of the source is needed, as far as is known now."""
+        """Whether the next source row is needed, judging by the rows so far."""
         if self._job.wanted is None or self._next is None or self._next[0] < self._known_places:
             return True
         return self._estimate_row_count() < self._job.wanted and not self._has_run_dry(
@@ -243,22 +244,22 @@ class _RowMaker:
         )
 
     def _has_run_dry(self, place: int) -> bool:
-        """Whether a whole pass over the source made no row."""
+        """Whether a whole pass over the source yielded no row."""
         patience = self._job.source.total + (self._runtime.workers if self._last_yield >= 0 else 0)
         return place - self._last_yield > patience
 
     def _is_over(self) -> bool:
-        done = self._checkpoint.n_done
-        is_futile = len(self._failures) >= _MAX_FUTILE and done == self._done_before
+        n_done = self._checkpoint.n_done
+        is_futile = len(self._failures) >= _MAX_FUTILE and n_done == self._done_before
         return bool(self._stops) or is_futile
 
     def _estimate_row_count(self) -> float:
-        """Return the rows there are when those in flight are made, and what failed is repeated."""
-        done, made = self._checkpoint.n_done, self._checkpoint.n_rows
-        if not done and not self._failures:
+        """Estimate the number of rows after rows in flight and retries have finished."""
+        n_done, n_rows = self._checkpoint.n_done, self._checkpoint.n_rows
+        if not n_done and not self._failures:
             return math.inf if self._in_flight else 0
-        average = made / done if done else 1
-        return made + (self._in_flight + len(self._failures)) * average
+        average = n_rows / n_done if n_done else 1
+        return n_rows + (self._in_flight + len(self._failures)) * average
 
     async def _make(self, place: int, row: Row) -> None:
         job, checkpoint = self._job, self._checkpoint
@@ -267,10 +268,10 @@ class _RowMaker:
         try:
             made_rows = await synthesis.make_rows(row)
         except StageError as error:
-            clean = self._runtime.redactor.clean  # a snippet may raise what it knows
+            clean = self._runtime.redactor.clean  # a snippet's exception may contain secrets
             error.args, error.hint = (clean(str(error)),), clean(error.hint)
             self._failures[place] = error
-        except Stopped as reason:  # not the row's fault; rows in flight are finished
+        except Stopped as reason:  # not caused by the row; rows in flight are finished
             self._stops.append(reason)
             return
         remaining = job.total - job.count_done(checkpoint)
@@ -287,7 +288,7 @@ class _RowMaker:
 
 
 class RowSynthesis:
-    """Makes the rows that come from one row of the data source."""
+    """Generates the rows for one row of the data source."""
 
     def __init__(
         self,
@@ -300,12 +301,12 @@ class RowSynthesis:
         self._runtime, self._checkpoint = runtime, checkpoint
         self._model_steps = sum(bool(synthesizer.model_keys) for synthesizer in synthesizers)
         self.usage: dict[str, Usage] = {}
-        """Per model, for all steps."""
+        """Usage per model for all steps."""
         self.unrecorded_usage: dict[str, Usage] = {}
-        """The part of it that is in no record of the checkpoint yet."""
+        """The part of the usage that is not in the checkpoint yet."""
 
     async def make_rows(self, row: Row) -> list[Row]:
-        """Return the rows that come from `row`; `StageError` if they cannot be made."""
+        """Return the rows generated from `row`; `StageError` if a step fails."""
         rows = [row]
         for step, synthesizer in enumerate(self._synthesizers):
             several = self._model_steps > 1 or len(rows) > 1
@@ -316,7 +317,7 @@ class RowSynthesis:
             return clean_rows(rows, self._runtime.redactor)
 
     async def _apply(self, step: int, number: int, row: Row, *, records: bool) -> list[Row]:
-        """Apply a synthesizer to a row; with `records`, only if no earlier attempt has done so."""
+        """Apply a synthesizer to a row; with `records`, reuse and record the result."""
         name = f"{step}.{number}.{_digest_row(row)}" if records else ""
         recorded = self._checkpoint.find_step(self._place, name) if records else None
         if recorded is not None:
@@ -343,7 +344,7 @@ class RowSynthesis:
 async def apply_synthesizer(
     synthesizer: SynthesizerSpec, rows: Sequence[Row], case: Case
 ) -> list[Row]:
-    """Apply a synthesizer to all rows that come from one, in turn."""
+    """Apply a synthesizer to rows from the same source row, in turn."""
     return _flatten_rows(
         [
             await synthesizer.synthesize(_set_row(case, number, row))
@@ -353,17 +354,17 @@ async def apply_synthesizer(
 
 
 def clean_rows(rows: Sequence[Row], redactor: Redactor) -> list[Row]:
-    """Redact the rows; ValueError if one is not JSON."""
+    """Redact the rows; ValueError if a row cannot be written as JSON."""
     return [to_json_row(redact(row, redactor)) for row in rows]
 
 
 def _flatten_rows(row_lists: Sequence[list[Row]]) -> list[Row]:
-    """Join the lists; several rows that come from one get ids of their own."""
+    """Join the lists; if one row yields several rows, give each its own id."""
     return [row for rows in row_lists for row in (number_ids(rows) if len(rows) > 1 else rows)]
 
 
 def _set_row(case: Case, number: int, row: Row) -> Case:
-    """Return the case for one of the rows that come from one; it has a trial number of its own."""
+    """Return the case for one of several rows from a source row, with its own trial number."""
     return msgspec.structs.replace(
         case,
         sample=Sample(case.sample.id, row),
@@ -394,7 +395,7 @@ async def _call_all(calls: Sequence[_Call], concurrency: int) -> list[list[Row]]
                 stops.append(reason)
 
     await _run_in_group([partial(run_call, number) for number in range(len(calls))])
-    if stops or failures:  # an exhausted budget comes first: it is not the row's fault
+    if stops or failures:  # an exhausted budget takes precedence: the row did not cause it
         raise [*stops, *failures][0]
     return results
 
@@ -433,19 +434,19 @@ def _incomplete_error(
     if not failures:
         return BadDataset(
             f"dataset `{job.dataset}`: only {job.count_done(checkpoint):,} of {job.total:,} rows "
-            "could be generated: a further pass over the data source yields none",
+            "could be generated: another pass over the data source yields no rows",
             hint="request fewer rows with `num_samples`",
         )
-    shown = sorted(failures)[:_MAX_SHOWN]
-    reasons = "; ".join(f"row {place}: {failures[place]}" for place in shown)
-    more = f"; and {len(failures) - len(shown)} more" if len(failures) > len(shown) else ""
-    done, total = job.count_done(checkpoint), job.total
-    untried = total - done - len(failures) if job.wanted is None else 0
+    listed = sorted(failures)[:_MAX_SHOWN]
+    reasons = "; ".join(f"row {place}: {failures[place]}" for place in listed)
+    more = f"; and {len(failures) - len(listed)} more" if len(failures) > len(listed) else ""
+    n_done, total = job.count_done(checkpoint), job.total
+    untried = total - n_done - len(failures) if job.wanted is None else 0
     not_tried = f"; {untried:,} were not tried" if untried else ""
-    hint = next((failures[place].hint for place in shown if failures[place].hint), "")
-    resume = "finished rows are kept: run again to generate only the others"
+    hint = next((failures[place].hint for place in listed if failures[place].hint), "")
+    resume = "finished rows are kept: run the command again to generate the others"
     return BadDataset(
-        f"dataset `{job.dataset}`: {done:,} of {total:,} rows were generated, {len(failures):,} "
+        f"dataset `{job.dataset}`: {n_done:,} of {total:,} rows were generated, {len(failures):,} "
         f"failed: {reasons}{more}{not_tried}",
         hint=f"{hint}; {resume}" if hint else resume,
     )

@@ -1,10 +1,7 @@
-"""How far a judge can be trusted: agreement with people, stability under probes and repeats.
+"""Check how reliable a judge is: agreement with people, and stability under probes and repeats.
 
-options      what to check
-check        the check of one judge of a stored run
-labels       labels from people
-agreement    verdicts compared with labels
-probes       changes to the judge's prompt that should not matter
-rejudge      the judge, asked again about samples of the run, and how many verdicts change
-render       the result as text
+options      the options of a check check        checks one judge of a stored run labels       reads
+human labels agreement    compares verdicts with labels probes       changes to the judge's prompt
+that should not affect the verdict rejudge      queries the judge again about samples of the run,
+and counts changed verdicts render       renders the result as text
 """

@@ -1,7 +1,7 @@
-"""Compare a judge's stored verdicts with labels from people.
+"""Compare a judge's stored verdicts with human labels.
 
-Only pairs are kept: the distinct pairs of labels with their counts, or two numbers per sample for
-scores.
+Memory holds only pairs: the distinct pairs of labels with their counts, or two numbers per sample
+for scores.
 """
 
 from collections import Counter
@@ -47,8 +47,8 @@ _TRUTH = {"true": "true", "1": "true", "false": "false", "0": "false"}
 _MAX_NAMED = 5
 _ROUNDING = 1e-9
 _ONE_LABEL = "the people and the judge gave every sample the same label"
-_NO_SPREAD = "no interval: too few samples, or too little spread among them"
-_CONSTANT = "one of the two does not vary"
+_NO_SPREAD = "no interval: too few samples, or too little variation"
+_CONSTANT = "the labels or the verdicts do not vary"
 _NOTHING_COMPARED = "nothing was compared"
 _IDS_ARE_ROW_NUMBERS = (
     "the ids are row positions, starting at 0, because the dataset has no `sample_id`: add that "
@@ -57,7 +57,7 @@ _IDS_ARE_ROW_NUMBERS = (
 
 
 class Comparison(NamedTuple):
-    """What is compared, and how to read it from a label and from a judge's score."""
+    """The compared quantity, and how to read it from a label and from a judge's score."""
 
     compared: Compared
     read_label: Callable[[Label], Any]
@@ -66,13 +66,13 @@ class Comparison(NamedTuple):
 
 
 class _MatchCounts(Struct):
-    """What could not be compared, and what was seen on the way."""
+    """Counts of labels and verdicts that could not be compared."""
 
     omitted: Counter[str] = field(default_factory=Counter)
-    """What was not compared, by the name of its field in `Agreement`."""
+    """Numbers of omissions, by their field in `Agreement`."""
     matched_keys: set[AnswerKey] = field(default_factory=set)
     labelled_samples: set[str] = field(default_factory=set)
-    """Ids of samples of the run that have any label."""
+    """Ids of the run's samples that have a label."""
     first_ids: list[str] = field(default_factory=list)
     models: list[str] = field(default_factory=list)
 
@@ -80,7 +80,7 @@ class _MatchCounts(Struct):
 def compare_with_labels(
     judge: Judge, labels: HumanLabels, outcomes: Iterable[Outcome], *, seed: int = 0
 ) -> Agreement:
-    """Measure how verdicts agree with labels; `BadDataset` if no label is of any sample."""
+    """Measure how verdicts agree with labels; `BadDataset` if no label matches a sample."""
     comparison = choose_comparison(judge, labels)
     counts = _MatchCounts()
     pairs = _match_pairs(judge, labels, outcomes, comparison=comparison, counts=counts)
@@ -121,7 +121,7 @@ def _match_pairs(
 ) -> Iterator[tuple[str, Any, Any]]:
     labelled_ids = {key[0] for key in labels.by_answer}
     for outcome in outcomes:
-        refuse_split_sample(judge, outcome)
+        reject_split_sample(judge, outcome)
         if outcome.sample_id.strip() in labelled_ids:
             counts.labelled_samples.add(outcome.sample_id.strip())
         if len(counts.first_ids) < _MAX_NAMED:
@@ -163,19 +163,20 @@ def _no_match_error(judge: Judge, labels: HumanLabels, counts: _MatchCounts) -> 
     )
 
 
-def refuse_split_sample(judge: Judge, outcome: Outcome) -> None:
-    """Raise `UsageError` for a sample that became several: no label could name one of them."""
+def reject_split_sample(judge: Judge, outcome: Outcome) -> None:
+    """Raise `UsageError` for a sample that was split, because labels cannot refer to its parts."""
     if outcome.parts:
         raise UsageError(
-            f"`{judge.name}` judges the output of a postprocessor, which has no ids to compare by"
+            f"`{judge.name}` judges the output of a postprocessor: its samples cannot be matched "
+            "with labels"
         )
 
 
 def read_verdict(judge: Judge, score: Score) -> Verdict:
-    """Return what flips when a verdict changes: correctness, the label or the score.
+    """Return the part of a score that is compared: correctness, the label or the score.
 
-    Two labels of a classifier that both mean `correct` are one verdict. A score is a share of the
-    range.
+    Different labels of a classifier that both mean `correct` are the same verdict. A score is
+    expressed as a share of the range.
     """
     verdict = score.values[judge.verdict_score]
     if judge.verdict_score == "is_correct":
@@ -186,12 +187,12 @@ def read_verdict(judge: Judge, score: Score) -> Verdict:
 
 
 def choose_comparison(judge: Judge, labels: HumanLabels) -> Comparison:
-    """Choose how to read these labels; `BadDataset` where they are no verdicts of this judge."""
+    """Choose how to read these labels; `BadDataset` if they are not verdicts of this judge."""
     if judge.verdict_score == "score":
         _check_scores(judge, labels)
         return Comparison("scores", float, lambda score: float(score.metadata["raw_score"]))
     from_people = [format_label(label) for label in labels.count()]
-    # A judge that may say anything is compared without case, and spelled as people spell it.
+    # For a judge with free labels, case is ignored, and the people's spelling is used.
     spellings = LabelSet(
         judge.labels or {fold_label(label): label for label in from_people}.values()
     )
@@ -242,7 +243,7 @@ def _unknown_labels_error(judge: Judge, labels: HumanLabels, known: LabelSet) ->
 def _check_scores(judge: Judge, labels: HumanLabels) -> None:
     low, high = judge.score_min, judge.score_max
     for (sample_id, _, _), label in labels.by_answer.items():
-        try:  # it may be text, because another cell of its column is no number
+        try:  # it may be text, because another cell of its column is not a number
             number = nan if isinstance(label, bool) else float(label)
         except ValueError:
             number = nan
@@ -340,7 +341,7 @@ def measure_score_agreement(
     human_scores: list[float] = []
     judge_scores: list[float] = []
     differences: list[float] = []
-    """As shares of the range."""
+    """Differences as shares of the range."""
     disagreements: list[Pair] = []
     for sample_id, human, judge in pairs:
         human_scores.append(human)
@@ -373,12 +374,12 @@ def measure_score_agreement(
 
 
 def is_near(difference: float) -> bool:
-    """Tell whether scores that differ by this share of the range are the same verdict."""
+    """Whether scores that differ by this share of the range count as the same verdict."""
     return abs(difference) <= _NEAR + _ROUNDING
 
 
 def estimate_share(count: int, n: int, *, undefined: str = _NOTHING_COMPARED) -> Figure:
-    """Estimate a proportion with Wilson's interval."""
+    """Estimate a proportion with a Wilson interval."""
     if not n:
         return Figure(value=None, reason=undefined)
     return _make_figure(count / n, wilson(count, n), n)
@@ -392,9 +393,9 @@ def estimate_mean(values: Sequence[float], *, seed: int = 0) -> Figure:
 
 
 def estimate_mean_difference(differences: Sequence[float], *, seed: int = 0) -> Figure:
-    """Estimate a mean of values from -1 to 1, whatever the signs of those that were seen.
+    """Estimate a mean of values from -1 to 1, even if all observed values have the same sign.
 
-    The interval is that of the same values mapped to scores from 0 to 1, mapped back.
+    The values are mapped to [0, 1], and the interval of their mean is mapped back.
     """
     if not differences:
         return Figure(value=None, reason=_NOTHING_COMPARED)

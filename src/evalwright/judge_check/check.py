@@ -1,7 +1,7 @@
-"""Check one judge of a stored run, and keep the result with the run.
+"""Check one judge of a stored run and store the result with the run.
 
-The result is stored under the judge's identity, so every report of a run with the same judge can
-show it.
+The result is stored under the judge's identity, so reports of all runs with the same judge can show
+it.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ from evalwright.types import Outcome, Run
 def check_judge(
     run_name: str, options: JudgeCheckOptions, run_options: RunOptions, *, progress: Progress
 ) -> JudgeCheck:
-    """Compare the judge with people and ask it again, as the options say."""
+    """Compare the judge with people and query it again, depending on the options."""
     options.validate()
     with closing(open_store(run_options.store, create=False)) as store:
         run = store.find(run_name)
@@ -41,7 +41,7 @@ def check_judge(
 
 
 class _JudgeChecker:
-    """One judge of one run."""
+    """Checks one judge of a run."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class _JudgeChecker:
             )
 
     def check(self) -> JudgeCheck:
-        """Read the labels before asking anything, so that their mistakes cost nothing."""
+        """Read the labels before querying the judge, so that errors in them cost nothing."""
         agreement = self._compare()
         rejudged = self._rejudge() if self._options.asks_judge else RejudgeResult()
         seed = self._run_options.seed
@@ -85,7 +85,7 @@ class _JudgeChecker:
             notes=self._notes,
             kept=not rejudged.stop_reason,
         )
-        if self._redactor:  # a sample's id or a failure may hold a secret
+        if self._redactor:  # a sample's id or a failure may contain a secret
             check = convert(redact(to_builtins(check), self._redactor), JudgeCheck)
         return self._save(check) if check.kept else check
 
@@ -102,7 +102,7 @@ class _JudgeChecker:
             )
         if len(self._models) > 1 or labels.names_trials:
             self._notes.append(
-                "several answers to one sample are compared as if they were independent: the "
+                "several answers to the same sample are treated as independent: the "
                 "intervals are slightly too narrow"
             )
         agreement = compare_with_labels(
@@ -145,8 +145,8 @@ class _JudgeChecker:
             self._notes.append(result.overspent)
         if self._options.repeat == 1 and any(tally.flipped for tally in result.probes):
             self._notes.append(
-                "a verdict may also flip because the judge is not sure: `--repeat 2` shows how "
-                "often it does when nothing is changed"
+                "a verdict may also change because the judge is uncertain: `--repeat 2` shows how "
+                "often this happens with an unchanged prompt"
             )
         return result
 
@@ -157,7 +157,7 @@ class _JudgeChecker:
     def _save(self, check: JudgeCheck) -> JudgeCheck:
         """Add the check to the run's current manifest, which may have changed meanwhile.
 
-        A check that cannot be stored is still returned: it may have cost money.
+        A check that cannot be stored is still returned, because it may have cost money.
         """
 
         def add_check(manifest: dict[str, Any]) -> dict[str, Any]:
@@ -186,17 +186,19 @@ def _select_judge(run: Run, options: JudgeCheckOptions) -> Judge:
     if not matches:
         wanted = f"{options.task or '*'}/{options.scorer or '*'}"
         raise UnknownName(
-            f"run {run.id} has no judge `{wanted}`; it has "
+            f"run {run.id} has no judge `{wanted}`; its judges are "
             + ", ".join(f"`{judge.name}`" for judge in judges),
             hint=suggest(options.scorer or "", [judge.scorer for judge in judges])
             or suggest(options.task or "", [judge.task for judge in judges]),
         )
     checkable = [judge for judge in matches if judge.verdict_score]
     if not checkable:
-        raise UsageError(f"`{matches[0].name}`: a {matches[0].type} has no verdict to compare")
+        raise UsageError(
+            f"`{matches[0].name}`: a {matches[0].type} scorer has no verdict to compare"
+        )
     if len(checkable) > 1:
         names = ", ".join(f"`--task {judge.task} --scorer {judge.scorer}`" for judge in checkable)
-        raise UsageError(f"run {run.id} has several judges", hint=f"name one: {names}")
+        raise UsageError(f"run {run.id} has several judges", hint=f"select one: {names}")
     return checkable[0]
 
 
@@ -210,7 +212,7 @@ def _select_models(run: Run, judge: Judge, options: JudgeCheckOptions) -> list[s
     if name not in models:
         known = ", ".join(f"`{model}`" for model in models if model) or "none"
         raise UnknownName(
-            f"`{judge.task}` has no answers from `{name}`; it has {known}",
+            f"`{judge.task}` has no answers from `{name}`, only from {known}",
             hint=suggest(name, models),
         )
     return [name]
@@ -222,11 +224,11 @@ def _describe_omissions(agreement: Agreement) -> Iterator[str]:
         "labels for samples that are not in the run": agreement.unmatched,
         "labels for answers from other models": agreement.other_models,
         "labels for trials that are not in the run": agreement.unmatched_trials,
-        "labels without a column `trial` are for the first trial; verdicts on other trials that "
+        "labels without a column `trial` apply to the first trial; verdicts on other trials that "
         "were not compared": agreement.other_trials,
         "rows without a label": agreement.blank,
         "verdicts on samples without a label": agreement.unlabelled,
-        "labelled samples without an answer to judge": agreement.no_answer,
-        "labelled samples without a verdict, not compared": agreement.no_verdict,
+        "labeled samples without an answer to judge": agreement.no_answer,
+        "labeled samples without a verdict, not compared": agreement.no_verdict,
     }
     return (f"{reason}: {count}" for reason, count in reasons.items() if count)

@@ -1,9 +1,9 @@
-"""Labels from people: from a file, or from a column of the dataset.
+"""Read human labels from a file or from a column of the dataset.
 
     sample_id,label          one row per label; the column names are options
     fr,correct
 
-A file may also have columns `model`, `trial` and `task`: then a label counts for that answer alone.
+A file may also have columns `model`, `trial` and `task`, which restrict a label to that answer.
 """
 
 from collections import Counter
@@ -23,23 +23,23 @@ from evalwright.plan.model_names import canonical_names
 from evalwright.types import Outcome
 
 AnswerKey = tuple[str, str, int]
-"""Sample, model, trial. The model is empty where labels name none."""
+"""Sample, model and trial. The model is empty if labels do not name one."""
 Label = str | float | bool
 _MAX_COLUMNS_NAMED = 12
 
 
 class HumanLabels(Struct):
-    """Labels by answer; nothing else of a row is kept."""
+    """Labels by answer. Other columns are not kept."""
 
     source: str
     by_answer: dict[AnswerKey, Label] = field(default_factory=dict)
     names_models: bool = False
-    """Whether a label says which model's answer it is about."""
+    """Whether labels name the model whose answer they refer to."""
     names_trials: bool = False
     blank: int = 0
-    """Rows without a label."""
+    """Number of rows without a label."""
     elsewhere: int = 0
-    """Rows of other tasks."""
+    """Number of rows for other tasks."""
 
     def key_of(self, outcome: Outcome) -> AnswerKey | None:
         """Return the key of an outcome's label; None for a trial that the labels do not cover."""
@@ -53,7 +53,7 @@ class HumanLabels(Struct):
         return Counter(self.by_answer.values())
 
     def add(self, key: AnswerKey, label: Any, *, place: str) -> None:
-        """Add the label of an answer; count it where it is blank."""
+        """Add the label of an answer; count blank labels."""
         if label is None or (isinstance(label, str) and not label.strip()):
             self.blank += 1
             return
@@ -63,7 +63,7 @@ class HumanLabels(Struct):
 
 
 def read_label_file(path: str, *, id_column: str, label_column: str, task: str) -> HumanLabels:
-    """Read the labels of one task; every mistake in the file is a `BadDataset`."""
+    """Read the labels of one task; `BadDataset` for any error in the file."""
     try:
         file_format = find_format(path)
     except ValueError as error:
@@ -85,7 +85,7 @@ def read_label_file(path: str, *, id_column: str, label_column: str, task: str) 
         if key in row_numbers:
             raise BadDataset(
                 f"{path}: rows {row_numbers[key]} and {number} both label the sample `{key[0]}`",
-                hint="a sample may have one label; merge the labels of several people first"
+                hint="a sample can have only one label; merge the labels of several people first"
                 + (
                     ""
                     if "model" in row
@@ -98,16 +98,16 @@ def read_label_file(path: str, *, id_column: str, label_column: str, task: str) 
         labels.add(key, row.get(label_column), place=f"{path}: row {number}")
     if not labels.by_answer and labels.elsewhere:
         raise BadDataset(
-            f"{path}: has no label for `{task}`: its column `task` has {quote_first(tasks)}",
+            f"{path}: no labels for `{task}`: its column `task` contains {quote_first(tasks)}",
             hint="select the task with `--task`",
         )
     if not labels.by_answer:
-        raise BadDataset(f"{path}: has no label")
+        raise BadDataset(f"{path}: no labels")
     return labels
 
 
 def read_label_column(outcomes: Iterable[Outcome], column: str) -> HumanLabels:
-    """Read the labels that the samples themselves have in a column."""
+    """Read the labels in a column of the samples."""
     labels = HumanLabels(source=f"column `{column}`", names_models=True)
     columns: dict[str, None] = {}
     for outcome in outcomes:
@@ -136,7 +136,7 @@ def format_label(label: Label) -> str:
 
 
 def quote_first(names: Iterable[str], most: int = 3) -> str:
-    """Quote the first names, for an error message."""
+    """Quote the first few names, for an error message."""
     return ", ".join(f"`{name}`" for name in islice(names, most))
 
 
@@ -145,17 +145,18 @@ def _check_columns(
 ) -> Iterator[dict[str, Any]]:
     names: dict[str, None] = dict.fromkeys(rows.header or ())
     for row in rows.rows():
-        if rows.header is None:  # any row may have other columns
+        if rows.header is None:  # columns may differ between rows
             names |= dict.fromkeys(row)
         if id_column not in names:
             break
         yield row
     if not names:
-        raise BadDataset(f"{path}: has no rows")
+        raise BadDataset(f"{path}: no rows")
     for name, option in ((id_column, "--id-column"), (label_column, "--label-column")):
         if name not in names:
+            columns = quote_first(names, _MAX_COLUMNS_NAMED)
             raise UnknownName(
-                f"{path}: has no column `{name}`; it has {quote_first(names, _MAX_COLUMNS_NAMED)}",
+                f"{path}: no column `{name}`; the columns are {columns}",
                 hint=f"set the column with `{option}`",
             )
 

@@ -1,4 +1,4 @@
-"""Options of `evalwright judge check`. Imports little, so that the command starts fast."""
+"""Options of `evalwright judge check`. The module has few imports, so the command starts fast."""
 
 from msgspec import Struct
 
@@ -9,27 +9,27 @@ PROBES = ("swap", "pad", "fence")
 
 
 class JudgeCheckOptions(Struct, frozen=True, kw_only=True):
-    """What to compare a judge with, and how to ask it again."""
+    """Labels to compare a judge with, and how to query it again."""
 
     labels: str | None = None
-    """File with labels from people."""
+    """File with human labels."""
     id_column: str = "sample_id"
     label_column: str = "label"
     column: str | None = None
-    """Column of the dataset that has the labels instead."""
+    """Column of the dataset with the labels, instead of a file."""
     task: str | None = None
     scorer: str | None = None
     model: str | None = None
-    """Check verdicts on the answers of this model only; None for all models."""
+    """Model whose answers' verdicts are checked; None for all models."""
     probes: tuple[str, ...] = ()
     repeat: int = 1
-    """Verdicts per sample, including the one of the run; 1 asks nothing."""
+    """Verdicts per sample, including the verdict of the run. With 1, the judge is not queried."""
     samples: int = 50
     """Number of samples for probes and repeats."""
 
     @property
     def asks_judge(self) -> bool:
-        """Whether the judge is asked again."""
+        """Whether the judge is queried again."""
         return bool(self.probes) or self.repeat > 1
 
     def validate(self) -> None:
@@ -46,7 +46,7 @@ class JudgeCheckOptions(Struct, frozen=True, kw_only=True):
             raise UsageError("`repeat` and `samples` must be at least 1")
         if not (self.labels or self.column or self.asks_judge):
             raise UsageError(
-                "nothing to check the judge with",
+                "no check was selected",
                 hint="add `--labels FILE`, `--column NAME`, `--probe swap|pad|fence|all` or "
                 "`--repeat N`",
             )

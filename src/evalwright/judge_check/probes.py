@@ -1,24 +1,25 @@
-"""Judge a sample again with something changed that should not matter.
+"""Judge a sample again after a change that should not affect the verdict.
 
-    swap    the parts of the prompt that carry values change places, each with its label, and so do
-            the labels of a structured reply: finds a judge that prefers the first or the last.
-            Of two answers that are compared, the second comes first
-    pad     sentences that say nothing new follow the answer: finds a judge that prefers length
-    fence   the answer is put between unguessable marks, with a sentence that it is data: finds a
-            judge that follows instructions in the answer
-    again   nothing is changed: measures how far a judge agrees with itself
+    swap    reverse the order of the prompt parts that contain values, each with its label, and of
+            the labels in the reply schema: detects position bias. If the judge compares two
+            answers, the second comes first
+    pad     append sentences without information to the answer: detects length bias
+    fence   put the answer between unguessable marks, with a note that it is data: detects a judge
+            that follows instructions in the answer
+    again   change nothing: measures how often a judge agrees with itself
 
-Where a change would not change what the judge sees, the probe does not apply, and nothing is asked.
-A part of a prompt is a value with what names it: a label before it, a heading above it, the tag or
-the fence around it.
+If a change would not affect the text that the judge sees, the probe does not apply, and the judge
+is not queried. A part of a prompt is a value together with its name: a label before it, a heading
+above it, or a tag or fence around it.
 
     Question: {{ q }}          <answer>              ## Reference
                                {{ a }}
                                </answer>             {{ sample.reference }}
 
-Holds:      a value is never under the label of another. Where it is not clear what belongs to a
-            value, nothing is moved, and `NotApplicable` says what was in the way.
-Does not:   know which verdict is right. A flip may also be noise, which `again` measures.
+Holds:      A value never appears under the label of a different value. If it is unclear which text
+            belongs to a value, nothing is moved, and `NotApplicable` gives the reason.
+Does not:   Determine which verdict is right. A changed verdict may also be noise, which `again`
+            measures.
 """
 
 import re
@@ -42,7 +43,7 @@ from evalwright.templates.environment import TEXT
 from evalwright.types import Completion, Request, Sample, Score, Trace
 
 NOT_APPLICABLE = "not_applicable"
-"""Metadata key of a score without values: says why the probe does not apply."""
+"""Metadata key of a score without values, with the reason why the probe does not apply."""
 _FILLER = (
     "This is the answer to what was asked. "
     "It is given here as it stands, and it is meant as it is written. "
@@ -51,9 +52,9 @@ _FILLER = (
 )
 _MIN_FILLER = 200
 _TRIAL_STEP = 1_000_000
-"""No run has so many trials, so no cache takes one of them for a repeated question."""
+"""First trial number of repeats. No run has as many trials, so caches never confuse them."""
 _TEXT_KEYS = {"content", "text"}
-"""Keys under which a conversation has the text of a message."""
+"""Keys that contain the text of a message in a conversation."""
 _NO_ANSWER = "the judge is shown no answer that could be changed"
 _PARAGRAPHS = re.compile(r"(\n[ \t]*\n\s*)")
 _LINES = re.compile(r"(\n)")
@@ -71,11 +72,11 @@ _BOTH_ORDERS = "the judge already sees the answers in both orders"
 
 
 class NotApplicable(ValueError):
-    """A change that would change nothing, or too much; the text says why."""
+    """Raised if a probe cannot be applied; the message gives the reason."""
 
 
 class ProbeScorer(Scorer):
-    """A scorer that judges a changed case; its score may say that the change does not apply."""
+    """A scorer that judges a changed case. Its score may be marked as not applicable."""
 
     name = ""
     version = 1
@@ -83,17 +84,17 @@ class ProbeScorer(Scorer):
     def __init__(self, name: str, judge: VerdictScorer, change: Callable[[Case], Case]) -> None:
         self.name, self._judge, self._change = name, judge, change
         self.first_failure = ""
-        """Why it gave no verdict, the first time that it gave none."""
+        """Reason for the first missing verdict."""
         self.unreadable: list[tuple[str, str]] = []
         """The rule and the sample id of each reply without a verdict."""
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return the probe's name; nothing is stored under this key."""
+        """Return the probe's name. Nothing is stored under this key."""
         del sample
         return self.name
 
     async def score(self, case: Case) -> Score:
-        """Judge the changed case; return a score without values where the change does not apply."""
+        """Judge the changed case; return a score without values if the change does not apply."""
         try:
             case = self._change(case)
         except NotApplicable as error:
@@ -114,7 +115,7 @@ class ProbeScorer(Scorer):
 
 
 def build_probe(name: str, judge: VerdictScorer) -> ProbeScorer:
-    """Build the probe of that name; `NotApplicable` if it applies to no sample of this judge."""
+    """Build the probe with this name; `NotApplicable` if it cannot apply to any sample."""
     if name == "swap":
         judge = _swap_parts(judge)
         return ProbeScorer(name, judge, partial(_reverse_labels, judge))
@@ -125,7 +126,7 @@ def build_probe(name: str, judge: VerdictScorer) -> ProbeScorer:
 
 
 def build_repeat(number: int, judge: VerdictScorer) -> ProbeScorer:
-    """Build a scorer that asks the same once more; `number` tells one repeat from another."""
+    """Build a scorer that repeats the same query; `number` distinguishes repeats."""
 
     def change(case: Case) -> Case:
         return structs.replace(case, trial=case.trial + number * _TRIAL_STEP)
@@ -134,7 +135,7 @@ def build_repeat(number: int, judge: VerdictScorer) -> ProbeScorer:
 
 
 def pad_answer(answer: str) -> str:
-    """Append about as much text again that says nothing."""
+    """Append about the same amount of text without information."""
     length = max(_MIN_FILLER, len(answer))
     filler = _FILLER * (length // len(_FILLER) + 1)
     end = filler.find(". ", length - 1)
@@ -142,12 +143,12 @@ def pad_answer(answer: str) -> str:
 
 
 def fence_answer(answer: str) -> str:
-    """Put the answer between marks that say it is data."""
+    """Put the answer between marks with a note that it is data."""
     return f"{DATA_NOTE}\n{fence_text(answer, make_mark(answer))}"
 
 
 def _swap_parts(judge: VerdictScorer) -> VerdictScorer:
-    """Swap the prompt; return the judge itself if only the labels of its replies can be swapped."""
+    """Swap the prompt; return the judge unchanged if only the reply labels can be swapped."""
     if isinstance(judge, ReadyJudge):
         if swapped := judge.swap_parts():
             return swapped
@@ -189,7 +190,7 @@ def _change_answer(judge: VerdictScorer, change: Callable[[str], str], case: Cas
 
 
 def _replace_answer(trace: Trace, old: str, new: str) -> Trace:
-    """Replace the last answer wherever it is a whole text of the last message or output."""
+    """Replace the last answer wherever it is a complete text in the last message or output."""
     conversation = dict(trace.conversation)
     items = list(conversation.get("items") or ())
     for index in reversed(range(len(items))):
@@ -212,7 +213,7 @@ def _replace_text(value: Any, old: str, new: str, key: str = "") -> Any:
 
 
 class _ReversedLabels(ModelWrapper):
-    """A judge's model that gets the labels of the reply schema in reverse order."""
+    """A judge model that receives the labels of the reply schema in reverse order."""
 
     async def complete(self, request: Request) -> Completion:
         return await self._ask(structs.replace(request, input=_reverse_enums(request.input)))
@@ -227,22 +228,22 @@ def _reverse_enums(value: Any, key: str = "") -> Any:
 
 
 class _Piece(NamedTuple):
-    """A paragraph or a line, as Jinja's lexer sees it."""
+    """A paragraph or a line, parsed by Jinja's lexer."""
 
     text: str
     data: str
     """The text outside Jinja's delimiters."""
     before: str
-    """Data before the first value."""
+    """Text before the first value."""
     after: str
-    """Data after the last value."""
+    """Text after the last value."""
     values: int
     """Number of values."""
     statements: frozenset[str]
 
 
 class _Span(NamedTuple):
-    """The pieces of one part, or from where a tag or a fence opens to where it closes."""
+    """The pieces of one part, or from an opening to a closing tag or fence."""
 
     first: int
     last: int
@@ -252,10 +253,10 @@ class _Span(NamedTuple):
 
 
 def swap_prompt(source: str) -> str:
-    """Reverse the parts of a prompt; `NotApplicable` where that cannot be done safely.
+    """Reverse the parts of a prompt; `NotApplicable` if this cannot be done safely.
 
-    Paragraphs are moved, or lines if paragraphs cannot be, unless that would tear apart two values
-    of one paragraph.
+    Paragraphs are moved or, if this is not possible, lines, unless this would separate two values
+    in the same paragraph.
     """
     body = source.strip()
     problem = NotApplicable(_NO_PARTS)
@@ -289,7 +290,7 @@ def _reverse_spans(texts: Sequence[str], spans: Sequence[_Span]) -> str:
 
 
 class _PromptParts:
-    """The parts of a prompt that was split into pieces; those at odd indexes are separators."""
+    """The parts of a prompt that was split into pieces. Pieces at odd indexes are separators."""
 
     def __init__(self, pieces: Sequence[_Piece], value_indexes: Sequence[int]) -> None:
         self._pieces, self._values = pieces, value_indexes
@@ -298,10 +299,10 @@ class _PromptParts:
     def find_spans(self) -> list[_Span]:
         spans = [self._find_span(index) for index in self._values]
         for span, following in pairwise(spans):
-            self._refuse_text_between(span, following)
-        self._refuse_open_blocks(_Span(spans[0].first, spans[-1].last))
-        self._refuse_leaving_enclosure(spans)
-        self._refuse_unclear_ends(spans)
+            self._check_text_between(span, following)
+        self._check_open_blocks(_Span(spans[0].first, spans[-1].last))
+        self._check_enclosures(spans)
+        self._check_ends(spans)
         return spans
 
     def _find_span(self, value: int) -> _Span:
@@ -320,11 +321,11 @@ class _PromptParts:
                 )
             span = wider
         if not _has_words(self._label_text(span, value)):
-            raise NotApplicable(f"no label says what this value is: {self._quote(span)}")
+            raise NotApplicable(f"this value has no label: {self._quote(span)}")
         return span
 
     def _include_enclosures(self, span: _Span) -> _Span:
-        """Widen a span by tags and fences that cross it, or that enclose nothing else."""
+        """Extend a span by tags and fences that cross it or that enclose nothing else."""
         for opens, closes in self._enclosures:
             crosses = span.contains(opens) or span.contains(closes)
             encloses = opens < span.first and span.last < closes
@@ -334,7 +335,7 @@ class _PromptParts:
         return span
 
     def _names_part(self, above: int, span: _Span, value: int) -> bool:
-        """Whether the piece above names the part; of two headings, the lower one does."""
+        """Whether the piece above names the part. If there are two headings, the lower one does."""
         piece = self._pieces[above]
         text = piece.data.strip()
         if piece.values or piece.statements or "\n" in text or self._is_heading(span.first):
@@ -354,16 +355,16 @@ class _PromptParts:
         above = (self._pieces[index].data for index in range(span.first, value))
         return "\n".join([*above, self._pieces[value].before])
 
-    def _refuse_text_between(self, span: _Span, following: _Span) -> None:
+    def _check_text_between(self, span: _Span, following: _Span) -> None:
         if span.last >= following.first:
             raise NotApplicable(f"two values share one label: {self._quote(following)}")
         if self._pieces[span.last].after.rstrip().endswith(_COLONS):
             raise NotApplicable(f"a label is separated from its value: {self._quote(span)}")
         for index in range(span.last + 1, following.first):
             if text := _shorten(self._pieces[index].text):
-                raise NotApplicable(f"it is not clear which value this belongs to: `{text}`")
+                raise NotApplicable(f"it is unclear which value this text belongs to: `{text}`")
 
-    def _refuse_leaving_enclosure(self, spans: Sequence[_Span]) -> None:
+    def _check_enclosures(self, spans: Sequence[_Span]) -> None:
         for opens, closes in self._enclosures:
             inside = [span for span in spans if opens < span.first and span.last < closes]
             if inside and len(inside) < len(spans):
@@ -372,13 +373,13 @@ class _PromptParts:
                     f"a part would be separated from its surrounding text: `{text}`"
                 )
 
-    def _refuse_unclear_ends(self, spans: Sequence[_Span]) -> None:
-        """Refuse a heading over the first part, or words after the last, that may be about all."""
+    def _check_ends(self, spans: Sequence[_Span]) -> None:
+        """Raise if a heading before the first part, or text after the last, may refer to all."""
         headed = [self._is_heading(span.first) for span in spans]
         if headed[0] and not all(headed) and _has_words(self._pieces[self._values[0]].before):
             text = _shorten(self._pieces[spans[0].first].text)
             raise NotApplicable(
-                f"it is not clear whether this refers to one value or to all: `{text}`"
+                f"it is unclear whether this text refers to one value or to all: `{text}`"
             )
         _, _, rest = self._pieces[self._values[-1]].after.partition("\n")
         below = range(self._values[-1] + 1, spans[-1].last + 1)
@@ -386,8 +387,8 @@ class _PromptParts:
         if _has_words(rest):
             raise NotApplicable(f"the text after the last value would be moved: `{_shorten(rest)}`")
 
-    def _refuse_open_blocks(self, moved: _Span) -> None:
-        """Refuse a piece that is no complete template or changes the meaning of what follows."""
+    def _check_open_blocks(self, moved: _Span) -> None:
+        """Raise if a piece is not a complete template or changes the meaning of later text."""
         for index in range(moved.first, moved.last + 1):
             piece = self._pieces[index]
             if piece.statements & _UNBOUND or not _is_complete_template(piece.text):
@@ -399,7 +400,7 @@ class _PromptParts:
 
 
 def _parse_piece(text: str) -> _Piece:
-    """Parse a piece; `NotApplicable` where a comment or a raw block goes on in another piece."""
+    """Parse a piece; `NotApplicable` if a comment or raw block continues in another piece."""
     data: list[str] = []
     before: str | None = None
     after_start = values = 0
@@ -431,7 +432,7 @@ def _parse_piece(text: str) -> _Piece:
 
 
 def _find_enclosures(pieces: Sequence[_Piece]) -> list[_Span]:
-    """Find tags and fences that close again; one that never closes encloses nothing."""
+    """Find pairs of opening and closing tags and fences; ignore unclosed ones."""
     enclosures: list[_Span] = []
     open_fence: tuple[str, int] | None = None
     open_tags: list[tuple[str, int]] = []
@@ -454,7 +455,7 @@ def _find_enclosures(pieces: Sequence[_Piece]) -> list[_Span]:
 
 
 def _has_words(text: str) -> bool:
-    """Whether it has letters outside closing tags and the language after a fence."""
+    """Whether the text has letters other than in closing tags and fence languages."""
     plain = _FENCE_LINE.sub("", text)
     plain = _TAG.sub(lambda tag: "" if tag[1] else tag[2], plain)
     return any(character.isalpha() for character in plain)

@@ -1,12 +1,12 @@
-"""Ask a judge again about samples that it has judged, and count how many verdicts change.
+"""Query a judge again about samples that it has judged, and count changed verdicts.
 
     verdicts are    changed means
-    labels          another label
-    scores          more than a tenth of the range away
+    labels          a different label
+    scores          a difference of more than a tenth of the range
 
-The project is read as the run's command read it, and the judge must be the same. The model is asked
-through the engine, so limits, retries, cache and cost cap apply. A verdict that is missing the
-second time is no flip. Only counts are kept: an interrupted check repeats its calls.
+The project is read with the options of the run, and the judge must be the same. The engine queries
+the model, so limits, retries, cache and budget apply. If the second verdict is missing, it does not
+count as changed. Only counts are kept, so an interrupted check repeats its calls.
 """
 
 from collections import Counter
@@ -33,7 +33,7 @@ from evalwright.judge_check.agreement import (
     estimate_share,
     is_near,
     read_verdict,
-    refuse_split_sample,
+    reject_split_sample,
 )
 from evalwright.judge_check.options import JudgeCheckOptions
 from evalwright.judge_check.probes import (
@@ -67,18 +67,18 @@ from evalwright.types import Outcome, Run, Sample, Trace, Usage
 _DIRECTIONS = {"true": "to correct", "false": "to incorrect"}
 _MAX_DIRECTIONS = 12
 _MAX_CONCURRENCY = 64
-_HINT = "probes query the judge of the run again, and need its document"
+_HINT = "probes query the judge of the run again, so its document must exist"
 
 
 def is_same_verdict(first: Verdict, second: Verdict) -> bool:
-    """Tell whether two verdicts on a sample are the same."""
+    """Whether two verdicts on a sample are the same."""
     if isinstance(first, str) or isinstance(second, str):
         return first == second
     return is_near(second - first)
 
 
 class ProbeTally(Struct):
-    """Verdicts before and after one probe."""
+    """Counts of the verdicts before and after a probe."""
 
     probe: str
     n: int = 0
@@ -90,10 +90,10 @@ class ProbeTally(Struct):
     failure: str = ""
     not_applicable: int = 0
     reason: str = ""
-    """Why it does not apply."""
+    """Reason why the probe does not apply."""
 
     def add(self, sample: tuple[int, str], before: Verdict, after: Verdict) -> None:
-        """Add both verdicts on a sample, given by its ordinal and id."""
+        """Add both verdicts on a sample, which is given by ordinal and id."""
         self.n += 1
         if isinstance(before, str) or isinstance(after, str):
             direction = _DIRECTIONS.get(str(after), f"{before} → {after}")
@@ -105,7 +105,7 @@ class ProbeTally(Struct):
             self.directions[direction] += 1
 
     def add_failure(self, failure: str) -> None:
-        """Count a sample on which the judge gave no second verdict."""
+        """Count a sample without a second verdict."""
         self.failed += 1
         self.failure = self.failure or failure
 
@@ -115,14 +115,14 @@ class ProbeTally(Struct):
         self.reason = self.reason or reason
 
     def to_row(self, *, seed: int = 0) -> ProbeRow:
-        """Summarize, whatever the order in which verdicts landed."""
+        """Return the summary, which is independent of the order of the verdicts."""
         reason = self.reason or self.failure
         directions = sorted(self.directions.items(), key=lambda item: (-item[1], item[0]))
         return ProbeRow(
             probe=self.probe,
             n=self.n,
             flips=estimate_share(
-                len(self.flipped), self.n, undefined=reason or "nothing was judged again"
+                len(self.flipped), self.n, undefined=reason or "no sample was judged again"
             ),
             directions=dict(directions[:_MAX_DIRECTIONS]),
             examples=[sample_id for _, sample_id in sorted(self.flipped)[:MAX_EXAMPLES]],
@@ -135,7 +135,7 @@ class ProbeTally(Struct):
 
 
 class RepeatTally(Struct):
-    """Several verdicts on the same samples, with nothing changed."""
+    """Counts of repeated verdicts on the same samples, with an unchanged prompt."""
 
     times: int
     n: int = 0
@@ -146,21 +146,21 @@ class RepeatTally(Struct):
     failure: str = ""
 
     def add(self, verdicts: list[Verdict], failure: str = "") -> None:
-        """Add all verdicts on a sample; with fewer than `times` it only counts as failed."""
+        """Add all verdicts on a sample; fewer than `times` verdicts count as a failure."""
         if len(verdicts) < self.times:
             self.failed += 1
             self.failure = self.failure or failure
             return
-        same = [is_same_verdict(first, second) for first, second in combinations(verdicts, 2)]
+        are_same = [is_same_verdict(first, second) for first, second in combinations(verdicts, 2)]
         self.n += 1
-        self.equal += all(same)
-        self.pairwise.append(sum(same) / len(same))
+        self.equal += all(are_same)
+        self.pairwise.append(sum(are_same) / len(are_same))
         scores = [verdict for verdict in verdicts if not isinstance(verdict, str)]
         if scores:
             self.spreads.append(max(scores) - min(scores))
 
     def to_row(self, *, seed: int = 0) -> RepeatsRow:
-        """Summarize."""
+        """Return the summary."""
         return RepeatsRow(
             times=self.times,
             n=self.n,
@@ -173,7 +173,7 @@ class RepeatTally(Struct):
 
 
 class RejudgeResult(Struct, kw_only=True):
-    """Second verdicts, counted."""
+    """Counts of all second verdicts."""
 
     probes: list[ProbeTally] = field(default_factory=list)
     repeats: RepeatTally | None = None
@@ -181,13 +181,13 @@ class RejudgeResult(Struct, kw_only=True):
     samples: int = 0
     usage: Usage = Usage(cost=0.0)
     stop_reason: str = ""
-    """Why it ended early; empty if it did not."""
+    """Why the check ended early; empty if it did not."""
     overspent: str = ""
-    """By how much the cost cap was exceeded; empty if it was not."""
+    """By how much the budget was exceeded; empty if it was not."""
 
 
 class Rejudging:
-    """One judge of a run, asked again about the stored answers of some models."""
+    """Queries one judge of a run again about the stored answers of some models."""
 
     def __init__(
         self,
@@ -219,12 +219,12 @@ class Rejudging:
         self._scorers: dict[str, ProbeScorer] = {}
         self._repeat_names: list[str] = []
         self._first_verdicts: dict[int, Verdict] = {}
-        """Of the samples under way, by ordinal."""
+        """Verdicts of the samples in progress, by ordinal."""
         self._traces: dict[str, dict[tuple[str, int], Trace]] = {model: {} for model in models}
-        """Their stored answers, by the model that answered."""
+        """Stored answers of the samples in progress, by model."""
 
     def run(self, options: JudgeCheckOptions) -> RejudgeResult:
-        """Ask the judge; raise before the first call if it is not the judge of the run."""
+        """Query the judge; raise before the first call if it differs from the judge of the run."""
         result = self._build_scorers(options)
         judged = sum(1 for _ in self._judged_outcomes())
         places = choose_places(judged, options.samples, "random")
@@ -253,12 +253,12 @@ class Rejudging:
     def _judged_outcomes(self) -> Iterator[Outcome]:
         for model in self._traces:
             for outcome in self._store.outcomes(self._run.id, task=self._judge.task, model=model):
-                refuse_split_sample(self._judge, outcome)
+                reject_split_sample(self._judge, outcome)
                 if self._judge.scorer in outcome.scores:
                     yield outcome
 
     def _ask_judge(self, places: Sequence[int], result: RejudgeResult) -> None:
-        """Connect the judge's model, and run one job per sample until all are done or stopped."""
+        """Connect the judge's model and run one job per sample."""
         total, tell = len(places), self._progress.tell
         snippets = open_snippets(
             tuple(project_snippets(self._project.project, [self._spec])),
@@ -267,7 +267,7 @@ class Rejudging:
         )
         connect = project_connector(self._project, self._options, evaluated=self._evaluated)
         connection = connect(self._model_name, snippets)
-        self._refuse_another_judge(connection.client)
+        self._check_same_judge(connection.client)
         self.redactor = make_redactor([*self._project.secrets, *connection.secrets])
         with ExitStack() as closing:
             shared = share_limits(self._options, closing, redactor=self.redactor, command="check")
@@ -299,7 +299,7 @@ class Rejudging:
         result.stop_reason = stop.reason
         result.overspent = shared.budget.overrun if shared.budget else ""
 
-    def _refuse_another_judge(self, client: Model) -> None:
+    def _check_same_judge(self, client: Model) -> None:
         judge, spec, model = self._judge, self._judge_spec, self._model_name
         current = describe_judge(judge.task, judge.scorer, spec, model=model, client=client)
         if current.identity != judge.identity:
@@ -321,7 +321,7 @@ class Rejudging:
         )
 
     def _build_jobs(self, places: Sequence[int]) -> Iterator[Job]:
-        """Build one job per sample; only the traces of samples under way are in memory."""
+        """Build one job per sample; only the traces of samples in progress are in memory."""
         for ordinal, outcome in enumerate(select_items(self._judged_outcomes(), places)):
             score = outcome.scores[self._judge.scorer]
             self._first_verdicts[ordinal] = read_verdict(self._judge, score)
@@ -359,14 +359,14 @@ class Rejudging:
                 result.repeats.add([before, *repeats], self._explain_failure(outcome, missing))
 
     def _explain_failure(self, outcome: Outcome, names: Sequence[str]) -> str:
-        """Say why a scorer gave no verdict; an outcome keeps only its first failure."""
+        """Explain why a scorer gave no verdict. An outcome keeps only its first failure."""
         failures = (self._scorers[name].first_failure for name in names)
         message = outcome.failure.message if outcome.failure else ""
         return self.redactor.clean(next(filter(None, failures), message))
 
 
 class _StoredAnswers(Solver):
-    """A solver that returns the answers of the run; each is returned once."""
+    """A solver that returns the stored answers of the run, each once."""
 
     name = "stored_answers"
     version = 1

@@ -1,4 +1,4 @@
-"""The result of a judge check as texts and tables."""
+"""Render the result of a judge check as text and tables."""
 
 from collections.abc import Iterator, Sequence
 
@@ -54,7 +54,7 @@ def render_check(check: JudgeCheck) -> Iterator[Block]:
 
 def _render_unreadable(rows: Sequence[UnreadableReplies], replies: str) -> Iterator[Block]:
     total = sum(row.count for row in rows)
-    yield f"{replies}, {total} without a verdict, by the rule that they break"
+    yield f"{replies}, {total} without a verdict, by rule"
     facts = []
     for row in rows:
         example = visible(shorten(row.example, _MAX_ID))

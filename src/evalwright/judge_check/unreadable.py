@@ -1,4 +1,4 @@
-"""Count the replies of a judge that have no verdict, by the rule that they break."""
+"""Count a judge's replies without a verdict, by the rule that rejected them."""
 
 from collections.abc import Iterable
 
@@ -8,11 +8,11 @@ from evalwright.report.judges import Judge, UnreadableReplies
 from evalwright.types import Failure, Outcome
 
 NO_VERDICT = "NoVerdict"
-"""The type of their failures."""
+"""Failure type of replies without a verdict."""
 
 
 class UnreadableTally(Struct):
-    """Replies of a judge: how many there are, and how many have no verdict."""
+    """Number of a judge's replies, and of its replies without a verdict."""
 
     replies: int = 0
     counts: dict[str, int] = field(default_factory=dict)
@@ -35,21 +35,21 @@ class UnreadableTally(Struct):
 def count_unreadable(judge: Judge, outcomes: Iterable[Outcome]) -> UnreadableTally:
     """Count the replies of the judge among these outcomes.
 
-    An outcome keeps only its first failure. If that is another scorer's, the judge's is unknown and
-    not counted.
+    An outcome keeps only its first failure. If this is a different scorer's failure, the judge's
+    reply is unknown and not counted.
     """
     tally = UnreadableTally()
     for outcome in outcomes:
         if judge.scorer in outcome.scores:
             tally.replies += 1
-        elif outcome.failure is not None and _is_of(judge, outcome.failure):
+        elif outcome.failure is not None and _is_failure_of(judge, outcome.failure):
             tally.replies += 1
             tally.add(outcome.failure.rule, outcome.sample_id)
     return tally
 
 
-def _is_of(judge: Judge, failure: Failure) -> bool:
+def _is_failure_of(judge: Judge, failure: Failure) -> bool:
     if failure.stage != "score" or failure.type != NO_VERDICT:
         return False
-    # Among several scorers, the message begins with the name of the one that failed.
+    # If there are several scorers, the message starts with the name of the one that failed.
     return failure.message.startswith((f"`{judge.scorer}`: ", "the judge gave no verdict"))

@@ -1,1 +1,1 @@
-"""How surprised a model is by a text: perplexity, bits per byte and bits per character."""
+"""Measure how well a model predicts text: perplexity, bits per byte and bits per character."""

@@ -4,13 +4,13 @@
     bits per byte         Σ nll / Σ bytes / ln 2
     bits per character    Σ nll / Σ characters / ln 2
 
-Sums first, divided once. Intervals are over documents: `stats.rates`. A document takes four
-numbers, and two more per model: a million documents take 48 MB. Its text is dropped as soon as
-every model has read it.
+Sums over all documents are divided once. Intervals are over documents (`stats.rates`). Each
+document takes four numbers, and two more per model, so a million documents take 48 MB. A text is
+dropped as soon as every model has scored it.
 
-Nothing is stored as a run. A likelihood is kept in the cache, under the model, everything that
-changes its answers, and the text. The same command, repeated after a kill or with another selection
-of the same documents, computes only what the cache does not have.
+Results are not stored as a run. Likelihoods are stored in the cache under a key of the text, the
+model and everything that changes its answers. If the command is repeated, after a kill or with a
+different selection of the same documents, only likelihoods that are not in the cache are computed.
 """
 
 import math
@@ -66,12 +66,12 @@ from evalwright.types import Failure, ModelOptions, Outcome, Sample
 _TASK = "perplexity"
 _WORST = 5
 _SHOWN_LOCATIONS = 5
-_ONE_DOCUMENT = "one document: nothing to resample"
-_NO_SPREAD = "every document has the same value: there is no spread"
+_ONE_DOCUMENT = "there is only one document"
+_NO_SPREAD = "all documents have the same value"
 _NO_DOCUMENT = "no document was scored"
-_IMPOSSIBLE = "a token has probability 0, so this is infinite"
+_IMPOSSIBLE = "infinite, because a token has probability 0"
 _TOO_LARGE = "too large to represent"
-_CAPABLE_MODELS = "a local model can: -m local/smollm2, or -m local/PATH.gguf"
+_CAPABLE_MODELS = "use a local model: -m local/smollm2, or -m local/PATH.gguf"
 _TOKENIZERS_NOTE = (
     "perplexity is per token, and models split text into different tokens: compare bits per byte"
 )
@@ -92,10 +92,10 @@ class ModelLikelihoods:
         self.spent = UsageTotal()
 
     def add_outcome(self, outcome: Outcome) -> None:
-        """Add what became of one document."""
+        """Add the outcome of a document."""
         if outcome.trace is not None:
             self.spent.add(outcome.trace.usage)
-        for usage in outcome.others.values():  # of calls that failed
+        for usage in outcome.others.values():  # usage of failed calls
             self.spent.add(usage)
         if outcome.failure is not None:
             self.failures[outcome.ordinal] = outcome.failure
@@ -106,7 +106,7 @@ class ModelLikelihoods:
 
 
 class TextCorpus:
-    """The documents: where they are, how long they are, and their likelihood under each model."""
+    """The locations and lengths of the documents, and their likelihoods under each model."""
 
     def __init__(self, texts: Texts, total: int, models: Sequence[str]) -> None:
         self._texts = texts
@@ -121,12 +121,12 @@ class TextCorpus:
 
     @property
     def has_shared_documents(self) -> bool:
-        """Whether all models have read the same documents."""
+        """Whether all models have scored the same documents."""
         missing = [np.isnan(_to_floats(model.nll)) for model in self.models.values()]
         return all(np.array_equal(missing[0], other) for other in missing[1:])
 
     def read_documents(self) -> Iterator[Document]:
-        """Yield every document, and store its location and size."""
+        """Yield every document and store its location and size."""
         for ordinal, document in enumerate(self._texts.documents()):
             self._files[ordinal], self._lines[ordinal] = document.file, document.line
             self._characters[ordinal] = len(document.text)
@@ -168,7 +168,7 @@ class TextCorpus:
         )
 
     def compare_models(self, *, seed: int) -> list[PairwiseRow]:
-        """Return the paired difference of each two models."""
+        """Return the paired difference for each pair of models."""
         return [self._compare(a, b, seed=seed) for a, b in combinations(self.models, 2)]
 
     def group_failures(self) -> Iterator[FailureRow]:
@@ -193,7 +193,7 @@ class TextCorpus:
     def _compare(self, a: str, b: str, *, seed: int) -> PairwiseRow:
         first, second = _to_floats(self.models[a].nll), _to_floats(self.models[b].nll)
         known = np.flatnonzero(~np.isnan(first) & ~np.isnan(second))
-        with np.errstate(invalid="ignore"):  # a text that is impossible to both
+        with np.errstate(invalid="ignore"):  # a text with probability 0 under both models
             differences = (first[known] - second[known]) / math.log(2)
         size = _to_floats(self._bytes)[known]
         is_defined = len(known) and np.isfinite(differences).all()
@@ -230,10 +230,10 @@ def _to_floats(values: "array[float] | array[int]") -> Floats:
 
 
 def _estimate(nll: Floats, sizes: Floats, *, is_perplexity: bool = False, seed: int) -> Figure:
-    """Return Σ nll / Σ sizes with its interval: in bits, or as exp for a perplexity.
+    """Return Σ nll / Σ sizes with an interval, in bits or, for a perplexity, as exp.
 
-    Both grow with the rate, so the ends of the rate's interval give theirs. No end lies below that
-    of a certain text: 1 for a perplexity, 0 bits.
+    Both increase with the rate, so their intervals follow from the interval of the rate. Lower ends
+    are limited to the value of a text with probability 1: a perplexity of 1, or 0 bits.
     """
     n = len(nll)
     if not n:
@@ -274,9 +274,9 @@ def measure_perplexity(
     split: Split | None = None,
     progress: Progress,
 ) -> PerplexityReport:
-    """Run every document through every model and report.
+    """Score every document with every model and return the report.
 
-    Raise before the first call for whatever is wrong with models or files.
+    Errors in models or files are raised before the first call.
     """
     connections = _connect_models(models, options, progress.tell)
     texts = Texts(paths, field=field, split=split, limit=options.limit)
@@ -321,8 +321,8 @@ def measure_perplexity(
 
 def _notes(corpus: TextCorpus, stop: Stop, *, is_complete: bool, has_cache: bool) -> Iterator[str]:
     if not is_complete:
-        resume = ", and the same command resumes it" if has_cache else ""
-        yield f"stopped ({stop.reason}): the results cover what was scored until then{resume}"
+        resume = "; repeat the command to resume" if has_cache else ""
+        yield f"stopped ({stop.reason}): the results cover the documents scored so far{resume}"
         if stop.hint:
             yield stop.hint
     if len(corpus.models) > 1:
@@ -334,9 +334,9 @@ def _notes(corpus: TextCorpus, stop: Stop, *, is_complete: bool, has_cache: bool
 def _connect_models(
     models: str | Sequence[str], options: RunOptions, tell: Callable[[str], None]
 ) -> dict[str, Connection]:
-    """Connect each model; refuse all that cannot weigh a text in one error, without their keys."""
+    """Connect each model; raise one error for all models that cannot score text."""
     if not models:
-        raise NoInput("no model was given", hint="-m local/smollm2, or -m local/PATH.gguf")
+        raise NoInput("no model was specified", hint="-m local/smollm2, or -m local/PATH.gguf")
     names = canonical_names(models)
     check_names(names)
     keyless = ModelOptions(parameters=options.parameters, environment=Keyless(os.environ))
@@ -344,7 +344,7 @@ def _connect_models(
     connections: dict[str, Connection] = {}
     for name in names:
         if _is_local(name) or weighs(connect_provider(name, keyless).client):
-            # No model looks at the sample, only at the text: every reply may be cached.
+            # Models receive only the text, not the sample, so every reply may be cached.
             connection = structs.replace(connect(name, None), by_sample=False)
             if weighs(connection.client):
                 connections[name] = connection
@@ -377,7 +377,7 @@ def _run_jobs(
     stop: Stop,
     progress: Progress,
 ) -> None:
-    """Run every document through every model; outcomes are added to the corpus as they land."""
+    """Score every document with every model, and add the outcomes to the corpus."""
     redactor = make_redactor()
     total = corpus.total * len(connections)
 
@@ -400,13 +400,13 @@ def _run_jobs(
 
 
 def _worker_count(connections: Mapping[str, Connection], options: RunOptions) -> int:
-    """The concurrency option; else the slots of local models; else enough to probe a server."""
+    """Return the concurrency option, or a default that depends on the models."""
     slots = [slots_of(connection.client) or 0 for connection in connections.values()]
     return options.concurrency or (sum(slots) if all(slots) else AdaptiveConcurrency().most)
 
 
 def _jobs(corpus: TextCorpus) -> Iterator[Job]:
-    """Yield jobs document by document: an early stop leaves the models comparable."""
+    """Yield jobs document by document, so that models remain comparable after an early stop."""
     for ordinal, document in enumerate(corpus.read_documents()):
         sample = Sample(corpus.locate(ordinal), document.text)
         for model in corpus.models:

@@ -1,6 +1,6 @@
-"""The report of `evalwright perplexity`: its nouns, its JSON and its text.
+"""The report of `evalwright perplexity`: structs, JSON and text.
 
-In a pipe, lines of text are never cut.
+If the output is not a terminal, lines are never shortened.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -27,13 +27,13 @@ _METRICS = ("perplexity", "bits_per_byte", "bits_per_character")
 
 
 class DocumentRow(Struct, frozen=True, kw_only=True, gc=False):
-    """One document and one model. Where it failed, all numbers but the two lengths are null."""
+    """Result for one document and model. If it failed, all numbers except the lengths are null."""
 
     document: str
-    """File and line; the file alone where all of it is one document."""
+    """File and line; only the file if it is a single document."""
     model: str
     nll: float | None
-    """Negative log-likelihood, in nats; null too where a token has probability 0."""
+    """Negative log-likelihood in nats; also null if a token has probability 0."""
     tokens: int | None
     characters: int
     bytes: int
@@ -43,37 +43,37 @@ class DocumentRow(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ModelPerplexity(Struct, frozen=True, kw_only=True):
-    """How surprised one model is by the documents that it has read."""
+    """Results of one model over the documents that it scored."""
 
     model: str
     perplexity: Figure
-    """exp(Σ nll / Σ tokens): comparable only between models with the same tokenizer."""
+    """exp(Σ nll / Σ tokens). Comparable only between models with the same tokenizer."""
     bits_per_byte: Figure
-    """Σ nll / Σ bytes / ln 2: comparable between any models, on the same documents."""
+    """Σ nll / Σ bytes / ln 2. Comparable between all models on the same documents."""
     bits_per_character: Figure
-    """The same per character, which is a code point of Unicode."""
+    """Σ nll / Σ characters / ln 2. A character is a Unicode code point."""
     nll: float | None
     tokens: int
     characters: int
     bytes: int
     documents: int
-    """Documents that the model has read: all numbers are of them."""
+    """Number of documents that the model scored. All values refer to these documents."""
     failed: int
-    """Documents that failed: they are in no number."""
+    """Number of failed documents, which no value includes."""
     reused: int
-    """Documents, among those read, that came from the cache."""
+    """Number of scored documents whose result came from the cache."""
     usage: UsageRow
     worst: list[DocumentRow]
-    """The few documents with the highest perplexity."""
+    """Documents with the highest perplexity."""
 
 
 class PerplexitySummary(Struct, frozen=True, kw_only=True):
-    """What became of the documents, over all models."""
+    """Counts of documents over all models."""
 
     documents: int
-    """Documents per model."""
+    """Number of documents per model."""
     left_out: int
-    """Documents without text, which no model was given."""
+    """Number of documents without text, which are skipped."""
     completed: int
     reused: int
     failed: int
@@ -81,13 +81,13 @@ class PerplexitySummary(Struct, frozen=True, kw_only=True):
 
 
 class PerplexityBody(Struct, frozen=True, kw_only=True):
-    """What `--json` prints before the documents."""
+    """The part of the `--json` output before the documents."""
 
     status: Status
     files: list[str]
     models: list[ModelPerplexity]
     pairwise: list[PairwiseRow]
-    """Differences between models in bits per byte, on the documents that both have scored."""
+    """Differences between models in bits per byte, on the documents that both scored."""
     failures: list[FailureRow]
     summary: PerplexitySummary
     notes: list[str]
@@ -96,14 +96,14 @@ class PerplexityBody(Struct, frozen=True, kw_only=True):
 
 
 class PerplexityFile(PerplexityBody, frozen=True, kw_only=True):
-    """All that `--json` prints, and `evalwright schema perplexity` describes."""
+    """The complete `--json` output, described by `evalwright schema perplexity`."""
 
     documents: list[DocumentRow]
-    """One per document and model, in the order of the files."""
+    """One row per document and model, in the order of the files."""
 
 
 def perplexity_schema() -> dict[str, Any]:
-    """Return the JSON Schema of what `evalwright perplexity --json` prints."""
+    """Return the JSON Schema of the output of `evalwright perplexity --json`."""
     return struct_schema(PerplexityFile, "evalwright perplexity")
 
 
@@ -118,16 +118,16 @@ class PerplexityReport(PerplexityBody, frozen=True, kw_only=True):
         return self.rows()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the object that `--json` prints."""
+        """Return the `--json` output as an object."""
         body: dict[str, Any] = msgspec.json.decode(b"".join(self.json_chunks()))
         return body
 
     def to_json(self) -> str:
-        """Return what `--json` prints."""
+        """Return the `--json` output as text."""
         return b"".join(self.json_chunks()).decode()
 
     def json_chunks(self) -> Iterator[bytes]:
-        """Yield what `--json` prints, one line per document: no list of all is ever built."""
+        """Yield the `--json` output, one line per document, without building a list of all."""
         body = {name: getattr(self, name) for name in PerplexityBody.__struct_fields__}
         head = msgspec.json.format(to_json(body), indent=2)
         yield head.rstrip().removesuffix(b"}").rstrip() + b',\n  "documents": ['
@@ -138,7 +138,7 @@ class PerplexityReport(PerplexityBody, frozen=True, kw_only=True):
         yield b"\n  ]\n}\n"
 
     def to_text(self) -> str:
-        """Return the page that people read, one line per row."""
+        """Return the text report, one line per row."""
         return "\n".join(lay_out_blocks(self.text_blocks(), None))
 
     def text_blocks(self) -> Iterator[Block]:

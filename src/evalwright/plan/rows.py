@@ -178,7 +178,7 @@ def _link_task_result(project: Project, spec: ResolvedSpec, planned: set[str]) -
             raise BadTasks(
                 f"{spec.key}: dataset `{key}` is the result of `{origin.key}`, which is part of "
                 f"this run, and {what}: nothing was run",
-                hint=f"run `{origin.key}` separately first; then its result can be read",
+                hint=f"run `{origin.key}` separately first",
             )
         return structs.replace(spec, source="task_result", dataset_keys={"": origin.key})
     return spec

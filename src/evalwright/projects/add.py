@@ -1,11 +1,11 @@
-"""Add documents to a project: check each, then copy it with the files that it consists of.
+"""Add documents to a project: check them, then copy them with the files that they include.
 
     tasks/qa.yaml      with `!include prompts/qa.txt` and `$ref: parts/solver.yaml`
                    →   project/tasks/qa.yaml, project/tasks/prompts/qa.txt, …
 
-Everything is checked before anything is written, and a copy that fails removes what it has begun:
-a mistake changes nothing. Existing files are replaced only with `update`, and only if they were
-part of the document that is replaced.
+Everything is checked before anything is written, and a failed copy is undone, so errors change
+nothing. Existing files are replaced only with `update`, and only if they are part of the replaced
+document.
 """
 
 import filecmp
@@ -35,11 +35,11 @@ from evalwright.spec.documents.yaml.reader import YamlDocument, read_document
 EntityStatus = Literal["created", "updated", "unchanged"]
 _MOST_SHOWN = 5
 _REFERENCE_RULES = {f"unknown_{kind}" for kind in FOLDERS}
-"""Rules that do not count: what is not in the project may be added later."""
+"""Rules that are not checked, because missing entities may be added later."""
 
 
 class AddedEntity(Struct, frozen=True, kw_only=True):
-    """A document that is in the project now."""
+    """A document that was added to the project."""
 
     key: str
     kind: EntityKind
@@ -56,7 +56,7 @@ class _FileCopy(NamedTuple):
 class _Addition(Struct, frozen=True, kw_only=True):
     entity: Entity
     replaced: Entity | None
-    """The entity that has its key now."""
+    """Existing entity with the same key."""
     target: Path
     copies: list[_FileCopy]
 
@@ -88,7 +88,7 @@ def add_provider(name: str, project: str = ".") -> AddedEntity:
     """Write a document for a model of a provider, such as `openai/gpt-4o`."""
     try:
         model = ProviderModel(model=name)
-    except ValueError as error:  # pydantic's ValidationError is one
+    except ValueError as error:  # includes pydantic's ValidationError
         why = str(error).partition("Value error, ")[2].partition(" [type=")[0]
         raise UsageError(f"`--provider {name}`: {why}") from error
     entity = AddedEntity(key=model.key, kind="model", status="unchanged", files=[], warnings=[])
@@ -107,7 +107,7 @@ def _expand(patterns: Sequence[str]) -> list[Path]:
     for pattern in patterns:
         matches = [pattern]
         if not Path(pattern).exists():
-            matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - a pattern may begin anywhere
+            matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - a pattern may be absolute
         if not matches:
             raise Unreadable(f"{pattern}: no such file")
         names += matches
@@ -120,7 +120,7 @@ def _expand(patterns: Sequence[str]) -> list[Path]:
 def _read_valid(
     kind: EntityKind, file: Path, environment: Mapping[str, str]
 ) -> tuple[YamlDocument, Entity]:
-    """Read a document that is valid by itself, whatever the project around it lacks."""
+    """Read a document that is valid in itself, even if the project lacks other documents."""
     project = read_project(file, environment=environment)
     if project.kind is not None and project.kind != kind:
         what = "a run file" if project.kind == "run" else f"one of the kind `{project.kind}`"
@@ -200,7 +200,7 @@ def _data_files(entity: Entity) -> Iterator[Path]:
 
 
 def _refuse_overwriting(addition: _Addition, *, update: bool) -> None:
-    """Allow only the files of the replaced entity to be overwritten, and only with `update`."""
+    """Raise unless only files of the replaced entity are overwritten, and `update` is set."""
     entity, replaced = addition.entity, addition.replaced
     if replaced is not None and addition.copies and not update:
         raise UsageError(
@@ -218,7 +218,7 @@ def _refuse_overwriting(addition: _Addition, *, update: bool) -> None:
 
 
 def _copy_files(copies: Iterable[_FileCopy]) -> None:
-    """Copy all files or none: write each beside its target first, then rename."""
+    """Copy all files or none: write each file next to its target, then rename all."""
     renames: list[tuple[Path, Path]] = []
     try:
         for copy in _merge_copies(copies):
@@ -235,7 +235,7 @@ def _copy_files(copies: Iterable[_FileCopy]) -> None:
 
 
 def _merge_copies(copies: Iterable[_FileCopy]) -> list[_FileCopy]:
-    """Copy a file of several documents once; refuse different files with the same target."""
+    """Copy a shared file only once; reject different files with the same target."""
     merged: dict[Path, _FileCopy] = {}
     for copy in copies:
         other = merged.setdefault(copy.target, copy)

@@ -1,6 +1,6 @@
 """List, show, check, export and delete the entities of a project.
 
-What is listed is what is in the files of the project; to delete an entity is to remove its file.
+Entities are read from the files of the project. To delete an entity, its file is removed.
 """
 
 import os
@@ -44,7 +44,7 @@ _SECRET_SETTINGS = {"api_key", "custom_headers", "environment"}
 
 
 class ListedEntity(Struct, frozen=True, kw_only=True):
-    """One line of `evalwright task list` and its siblings."""
+    """A line of `evalwright task list` and similar commands."""
 
     key: str
     name: str
@@ -53,12 +53,12 @@ class ListedEntity(Struct, frozen=True, kw_only=True):
     line: int
     valid: bool
     entity_type: str | None = None
-    """For a task: `model`, `dataset` or `system`."""
+    """For a task, `model`, `dataset` or `system`."""
     url: str | None = None
-    """For a model: its URL, its provider's name for it, or its connection type."""
+    """For a model, its URL, its name at the provider, or its connection type."""
 
     def table_row(self) -> dict[str, str]:
-        """Return the cells of its row, by column."""
+        """Return the cells of the table row, by column."""
         if self.kind == "task":
             return {"Key": self.key, "Entity type": self.entity_type or _UNKNOWN}
         row = {"Key": self.key, "Name": visible(self.name)}
@@ -68,14 +68,14 @@ class ListedEntity(Struct, frozen=True, kw_only=True):
 
 
 class ShownEntity(ListedEntity, frozen=True, kw_only=True):
-    """Everything that a project knows of an entity."""
+    """All information about an entity in a project."""
 
     files: list[str]
-    """The file of the entity, then the files that it includes."""
+    """The file of the entity, followed by the files that it includes."""
     used_by: list[EntityReference]
     problems: list[str]
     document: dict[str, Any]
-    """The document as written, with what it includes and without secrets."""
+    """The document with included files and without secrets."""
 
     def to_blocks(self) -> Iterator[Block]:
         """Yield one line per fact, then the document."""
@@ -107,7 +107,7 @@ def list_entities(
 def show_entity(
     kind: EntityKind, key: str, project: str = ".", *, env: Sequence[str] = ()
 ) -> ShownEntity:
-    """Return everything that a project knows of an entity."""
+    """Return all information about an entity."""
     opened = open_project(project, env)
     entity = find_entity(opened, kind, key)
     return ShownEntity(
@@ -122,14 +122,14 @@ def show_entity(
 def export_entity(
     kind: EntityKind, key: str, project: str = ".", *, env: Sequence[str] = (), folder: str = "."
 ) -> dict[str, Any]:
-    """Return a document with what it includes and without secrets; paths start at `folder`."""
+    """Return a document with included files and without secrets; paths are relative to `folder`."""
     return _redact_document(find_entity(open_project(project, env), kind, key), folder=folder)
 
 
 def delete_entity(
     kind: EntityKind, key: str, project: str = ".", *, env: Sequence[str] = ()
 ) -> str:
-    """Remove the file of an entity; raise `UsageError` if the file has others, too."""
+    """Remove the file of an entity; `UsageError` if it also contains other entities."""
     entity = find_entity(open_project(project, env), kind, key)
     require_own_file(kind, key, file=entity.file, line=entity.line)
     try:
@@ -157,7 +157,7 @@ def check_kind(
 
 
 def find_entity_file(kind: EntityKind, name: str, project: str, env: Sequence[str]) -> str:
-    """Return the file of the entity with a key; a path of a document is returned unchanged."""
+    """Return the file of the entity with this key; a path is returned unchanged."""
     return name if is_yaml(name) else find_entity(open_project(project, env), kind, name).file
 
 
@@ -206,7 +206,7 @@ def _redact_document(entity: Entity, *, folder: str | None = None) -> dict[str, 
 
 
 def _redact(value: Any, path: FieldPath, kind: str, redactor: Redactor) -> Any:
-    """Return a plain copy; variables of the environment stay as they were written."""
+    """Return a redacted copy; placeholders of environment variables are kept."""
     if isinstance(value, dict):
         items = value.items()
         return {str(key): _redact(item, (*path, key), kind, redactor) for key, item in items}
@@ -233,7 +233,7 @@ def _is_secret(path: FieldPath, kind: str) -> bool:
 
 
 _PATH_SOURCES = ("claude_code", "inspect_ai")
-"""The sources whose `path` is a path on this machine; of others it may be a name on a hub."""
+"""Sources whose `path` is a local path. For others, it may be a name on a hub."""
 
 
 def _rebase_paths(document: dict[str, Any], data: Mapping[str, Any], folder: str) -> None:

@@ -1,4 +1,4 @@
-"""The kinds of entities that a project has. Importing this module is cheap."""
+"""The kinds of entities in a project. The module has few imports, so commands start fast."""
 
 from collections.abc import Mapping
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Open a project; find its entities, the files they consist of, and where they are used."""
+"""Open a project; find its entities, their files, and the places that use them."""
 
 import os
 import re
@@ -28,10 +28,10 @@ _KEY_FIELDS: Mapping[str, tuple[FieldPath, ...]] = {
     "generator": (("dataset_generator_key",),),
     "adapter": (("adapter", "key"),),
 }
-"""The last steps of the paths whose text is the key of an entity of that kind."""
+"""Last steps of the field paths that contain the key of an entity, by kind."""
 _KEY_LISTS = {("dataset", "keys"), ("data_source", "keys")}
 _PARAMETER_FIELDS = {"task_config", "dataset_generator_config"}
-"""Fields with values of parameters, any of which may be the key of a model or a dataset."""
+"""Fields with parameter values, which may be keys of models or datasets."""
 
 
 class EntityReference(Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ def open_project(folder: str, env: Sequence[str] = ()) -> Project:
     project = read_project(folder, environment=load_valid_environment(env))
     if not project.files:
         raise UsageError(
-            f"{folder}: no project here: no run.yaml, no tasks/, datasets/ or models/",
+            f"{folder}: not a project: it has no run.yaml, tasks/, datasets/ or models/",
             hint="create one with `evalwright init`, "
             "or name a different folder with `--project DIR`",
         )
@@ -57,7 +57,7 @@ def open_project(folder: str, env: Sequence[str] = ()) -> Project:
 
 
 def load_valid_environment(env: Sequence[str]) -> dict[str, str]:
-    """Return the variables that documents may use: of the process, `.env` and the files `env`."""
+    """Return the environment variables for documents: from the process, `.env` and `env`."""
     environment, problems = load_environment(env)
     refuse_errors(", ".join(env) or ".env", problems)
     return environment
@@ -70,7 +70,7 @@ def entities_of_kind(project: Project, kind: EntityKind) -> Mapping[str, Entity]
 
 
 def find_entity(project: Project, kind: EntityKind, key: str) -> Entity:
-    """Return the entity with a key; raise `UnknownName` with the nearest key if there is none."""
+    """Return the entity with this key; `UnknownName` suggests the nearest key."""
     entities = entities_of_kind(project, kind)
     if key in entities:
         return entities[key]
@@ -82,7 +82,7 @@ def find_entity(project: Project, kind: EntityKind, key: str) -> Entity:
 def find_valid_entity(
     kind: EntityKind, name: str, project: str, env: Sequence[str]
 ) -> tuple[Project, Entity]:
-    """Return the entity that a key or a file names; raise `BadTasks` if it is not valid."""
+    """Return the entity with this key or in this file; `BadTasks` if it is not valid."""
     if is_yaml(name):
         opened = read_project(name, environment=load_valid_environment(env))
         if opened.kind not in {kind, None}:
@@ -110,14 +110,14 @@ def require_own_file(kind: EntityKind, key: str, *, file: str, line: int) -> Non
 
 
 def source_files(entity: Entity) -> list[str]:
-    """Return the file of an entity, then the files that its texts come from."""
+    """Return the file of an entity, followed by the files that it includes."""
     texts = _walk_texts(entity.part.raw.data, ())
     origins = (getattr(text, "file", "") or entity.file for _, text in texts)
     return list(dict.fromkeys([entity.file, *origins]))
 
 
 def find_references(project: Project, entity: Entity) -> Iterator[EntityReference]:
-    """Yield the places that name the key of an entity, or refer to its file."""
+    """Yield the places that refer to an entity by key or file."""
     for kind in FOLDERS:
         for other in entities_of_kind(project, kind).values():
             if other is entity:
@@ -153,7 +153,7 @@ def _run_files(folder: Path) -> Iterator[Path]:
 
 
 def is_yaml(name: str) -> bool:
-    """Tell a file from a key."""
+    """Whether a name is the name of a YAML file, not a key."""
     return name.endswith((".yaml", ".yml"))
 
 

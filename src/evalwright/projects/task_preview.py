@@ -1,4 +1,4 @@
-"""The result of trying a task: each sample from its row to its scores, then the metrics."""
+"""The result of `evalwright task test`: samples with all steps, and the metrics."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
@@ -17,7 +17,7 @@ _NONE = "none"
 
 
 class PreviewScore(Struct, frozen=True, kw_only=True):
-    """The score of one scorer."""
+    """The score of a scorer."""
 
     values: dict[str, Any]
     reason: str = ""
@@ -25,7 +25,7 @@ class PreviewScore(Struct, frozen=True, kw_only=True):
 
 
 class PreviewConversation(Struct, frozen=True, kw_only=True):
-    """What the solver and the model said, and the output."""
+    """The conversation of solver and model, and the output."""
 
     messages: list[dict[str, Any]]
     output: str
@@ -33,11 +33,11 @@ class PreviewConversation(Struct, frozen=True, kw_only=True):
     latency_s: float
     finish: str
     bodies: list[Any]
-    """The requests and replies word for word, if the model's client keeps them."""
+    """The unchanged requests and replies, if the model's client keeps them."""
 
 
 class PreviewPart(Struct, frozen=True, kw_only=True):
-    """One of the samples that a postprocessor split a sample into."""
+    """One of several samples that a postprocessor returned for a sample."""
 
     sample: dict[str, Any]
     scores: dict[str, PreviewScore]
@@ -48,11 +48,11 @@ class PreviewRule(Struct, frozen=True, kw_only=True):
 
     rule: str
     action: str | None
-    """What it does to the sample; None if it does not apply."""
+    """Action applied to the sample; None if the rule does not apply."""
 
 
 class PreviewSample(Struct, frozen=True, kw_only=True):
-    """One sample, from its row to its scores."""
+    """A sample, from its row to its scores."""
 
     sample_id: str
     model: str
@@ -64,7 +64,7 @@ class PreviewSample(Struct, frozen=True, kw_only=True):
     rules: list[PreviewRule]
     error: FailureSummary | None
     trial: int = 0
-    """Which trial of the sample it is, from 0, as in an export."""
+    """Index of the trial, from 0, as in an export."""
 
 
 class TaskPreview(Struct, frozen=True, kw_only=True):
@@ -72,21 +72,21 @@ class TaskPreview(Struct, frozen=True, kw_only=True):
 
     task: str
     name: str
-    """The key of the specification, or of the task if there is no specification."""
+    """Key of the specification, or of the task if there is no specification."""
     file: str
     specification: str | None
-    """Location of the specification; None if the task itself was named."""
+    """Location of the specification; None if the task itself was selected."""
     values: dict[str, Any]
     samples: list[PreviewSample]
     metrics: list[MetricRow]
     errors: list[FailureSummary]
-    """Errors that belong to no single sample."""
+    """Errors that do not belong to a single sample."""
     printed: list[str]
     ok: bool
     tries: int = 1
 
     def to_lines(self, *, bodies: bool = False) -> Iterator[str]:
-        """Yield the samples, then the metrics; `bodies` adds requests and replies."""
+        """Yield the samples, then the metrics. `bodies` adds requests and replies."""
         about: dict[str, Any] = {"file": self.file}
         if self.specification:
             about["specification"] = self.specification
@@ -103,7 +103,7 @@ class TaskPreview(Struct, frozen=True, kw_only=True):
         yield from printed_lines("Printed by snippets", self.printed)
         yield ""
         samples = count_noun(len(self.samples) // self.tries, "sample")
-        trials = f", each tried {self.tries} times" if self.tries > 1 else ""
+        trials = f", with {self.tries} trials each" if self.tries > 1 else ""
         yield f"Metrics over {samples}{trials}"
         if not self.metrics:
             yield f"  {_NONE}"
@@ -192,12 +192,12 @@ def _message(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def stopped_error(reason: str, hint: str) -> FailureSummary:
-    """Return the error of a preview that ended for a reason that would end a run."""
+    """Return the error of a preview that ended for a reason that would stop a run."""
     return FailureSummary("solver", "Stopped", reason, hint)
 
 
 def printed_lines(heading: str, printed: Sequence[str]) -> Iterator[str]:
-    """Yield what snippets printed, below a heading; nothing if they printed nothing."""
+    """Yield the output of snippets below a heading, if there is any."""
     if printed:
         yield ""
         yield heading

@@ -1,4 +1,4 @@
-"""Read a dataset to its end, and describe the rows that a task would get."""
+"""Read a whole dataset and describe the rows that tasks receive."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -36,17 +36,17 @@ class DatasetPreview(Struct, frozen=True, kw_only=True):
     file: str
     source: str
     rows: int
-    """The number of rows that tasks get."""
+    """Number of rows that tasks receive."""
     read: int
-    """The number of rows before the filters."""
+    """Number of rows before filtering."""
     filters: list[dict[str, Any]]
-    """Each filter as written, with the number of rows that it has `dropped`."""
+    """The filters, each with the number of rows that it `dropped`."""
     columns: dict[str, dict[str, int]]
-    """The number of values per type of each column; `missing` counts rows without a value."""
+    """Number of values per type for each column; `missing` counts rows without a value."""
     samples: list[dict[str, Any]]
 
     def to_lines(self) -> Iterator[str]:
-        """Yield the number of rows, what each filter drops, the columns and the first rows."""
+        """Yield the row count, the rows dropped by each filter, the columns and the first rows."""
         yield visible(f"Dataset `{self.key}`")
         rows = f"{self.rows} of {self.read} that were read" if self.filters else self.rows
         yield from indent_yaml({"file": self.file, "source": self.source, "rows": rows})
@@ -68,9 +68,9 @@ class DatasetPreview(Struct, frozen=True, kw_only=True):
 
 
 def read_dataset(entity: Entity, generated: Mapping[str, Path], *, samples: int) -> DatasetPreview:
-    """Read a dataset and describe its rows; raise `BadDataset` if it cannot be read.
+    """Read a dataset and describe its rows; `BadDataset` if it cannot be read.
 
-    `generated` has the files of rows that a generator made, by the key of their dataset.
+    `generated` contains the files with generated rows, by dataset key.
     """
     document: Any = entity.document
     source: Any = document.origin

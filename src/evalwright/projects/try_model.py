@@ -1,4 +1,4 @@
-"""Query a model once, and show every step between the input and the output."""
+"""Query a model once and show each step between input and output."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -29,7 +29,7 @@ from evalwright.report.yaml_text import indent_yaml
 from evalwright.secrets import Secret, secrets_in
 from evalwright.session.project_models import adapter_of, connect_model, info_of
 from evalwright.snippets.pool import SnippetPool
-from evalwright.snippets.sources import sources_of
+from evalwright.snippets.sources import collect_sources
 from evalwright.spec.documents.models.model import CustomConnection, CustomInference, ModelDocument
 from evalwright.spec.documents.project import Project
 from evalwright.text.visible import visible
@@ -43,7 +43,7 @@ _DEFAULT_INPUTS: Mapping[str, Any] = {
 
 
 class ModelStep(Struct, frozen=True, kw_only=True):
-    """One step between the input and the output."""
+    """A step between input and output."""
 
     step: str
     value: Any
@@ -60,7 +60,7 @@ class ModelPreview(Struct, frozen=True, kw_only=True):
     ok: bool
 
     def to_lines(self) -> Iterator[str]:
-        """Yield the connection, each step, what a snippet printed, and the error."""
+        """Yield the connection, the steps, the output of the snippet, and the error."""
         yield visible(f"Model `{self.key}`")
         yield from indent_yaml(self.connection)
         for step in self.steps:
@@ -76,15 +76,15 @@ class ModelPreview(Struct, frozen=True, kw_only=True):
 def try_model(
     name: str, *, given: str | None = None, project: str = ".", env: Sequence[str] = ()
 ) -> ModelPreview:
-    """Query a model once, and return every step; a failure is the preview's `error`.
+    """Query a model once and return each step; a failure becomes the preview's `error`.
 
-    `given` is the text of an input: JSON, or for a chat also what the user says.
+    `given` is the input: JSON or, for a chat, the text of a user message.
     """
     opened, key, document = _find_model(name, project, env)
     adapters = _documents(opened, "adapter")
     environment = load_valid_environment(env)
     printed: list[str] = []
-    sources = sources_of(list(snippets_in(document)))
+    sources = collect_sources(list(snippets_in(document)))
     snippets = SnippetPool(sources, log=printed.append) if sources else None
     plan = connect_model(
         key,
@@ -104,7 +104,7 @@ def try_model(
         error = FailureSummary(
             stage="solver", type=failure.type, message=message, hint=failure.hint
         )
-    except Stopped as reason:  # it would end a run; a preview shows it like any other error
+    except Stopped as reason:  # would stop a run; a preview shows it like any other error
         error = stopped_error(str(reason), reason.hint)
     preview = ModelPreview(
         key=key,
@@ -121,7 +121,7 @@ def try_model(
 
 
 async def _query(client: Model, request: Request, snippets: SnippetPool | None) -> Completion:
-    """Query without retries: a preview shows the first reply."""
+    """Query without retries, because a preview shows the first reply."""
     try:
         return await client.complete(request)
     finally:
@@ -138,7 +138,7 @@ def _find_model(name: str, project: str, env: Sequence[str]) -> tuple[Project | 
     try:
         opened = open_project(project, env)
     except UsageError:
-        if is_of_provider:  # needs no project
+        if is_of_provider:  # a provider model does not need a project
             return None, name, None
         raise
     if is_of_provider and name not in opened.models:

@@ -1,9 +1,9 @@
-"""Try a task on a few samples, as a run would, without keeping the results.
+"""Run a task on a few samples without storing the results.
 
     preview = try_task(TaskSelection(path="run.yaml", spec="capitals", samples=2))
     preview = try_task(TaskSelection(path="tasks/capitals.yaml", ids=("fr",)), ["openai/gpt-4.1"])
 
-The checks, the engine and the metrics are those of a run; only the store is in memory.
+Checks, engine and metrics are the same as in a run, but the store is in memory.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -49,28 +49,28 @@ from evalwright.spec.documents.resolve.specifications import ResolvedSpec
 from evalwright.spec.documents.yaml.reader import read_document
 
 ExpandIds = Callable[[Sequence[str]], list[str]]
-"""Returns the ids that later tasks give to samples of the first, in the order of their results."""
+"""Returns the ids that later tasks give to samples of the first, in the order of the results."""
 _MOST_NAMED = 12
 
 
 class CompilePlan(Protocol):
-    """Compiles a resolved project into a plan; rows that are missing are not generated."""
+    """Compiles a resolved project to a plan. Missing rows are not generated."""
 
     def __call__(self, resolved: ResolvedProject, options: RunOptions, *, store: Store) -> Plan:
-        """The plan."""
+        """Return the plan."""
 
 
 class TaskSelection(Struct, frozen=True, kw_only=True):
-    """Which task to try, and on which samples."""
+    """The task to run, and the samples to run it on."""
 
     path: str
     spec: str | None = None
-    """The key of a specification of a run file; None for the only one."""
+    """Key of a specification in a run file; None if there is only one."""
     samples: int = 1
     ids: tuple[str, ...] = ()
-    """The ids of the samples, instead of the first ones."""
+    """Ids of the samples to use instead of the first ones."""
     dataset: str | None = None
-    """The key of a dataset that replaces that of the task or its specification."""
+    """Key of a dataset that replaces the dataset of the task or its specification."""
 
 
 def try_task(
@@ -81,7 +81,7 @@ def try_task(
     tell: Callable[[str], None] = lambda _: None,
     **options: Any,
 ) -> TaskPreview:
-    """Try a task; `options` are fields of `RunOptions`, `tell` receives messages for the user."""
+    """Run a task; `options` are fields of `RunOptions`, `tell` receives messages for the user."""
     limit = None if selection.ids else selection.samples
     settings = {**_dataset_setting(selection), **options.pop("settings", {})}
     run_options = parse_options({**options, "settings": settings, "store": MEMORY, "limit": limit})
@@ -93,8 +93,8 @@ def try_task(
     spec = _replace_dataset(_choose_spec(specs, selection), selection.dataset, project)
     if spec.recording is not None:
         raise UsageError(
-            f"`{spec.key}` is not run: its result is taken from {spec.recording.file}",
-            hint="remove its `task_result_log_path` to try it",
+            f"`{spec.key}` is not run: its result is read from {spec.recording.file}",
+            hint="remove its `task_result_log_path` to run it",
         )
     needed = _with_sources(spec, specs)
     earlier_runs = _open_earlier_runs(needed, project)
@@ -127,7 +127,7 @@ def try_task(
 
 
 class _TrialProgress(SilentProgress):
-    """Forwards messages, and keeps what snippets print and whether the run was interrupted."""
+    """Forwards messages; records the output of snippets and whether the run was interrupted."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
@@ -149,16 +149,17 @@ def locate_task(
     project: str = ".",
     env: Sequence[str] = (),
 ) -> tuple[str, str | None]:
-    """Return the path and the specification that a key, a file or a run file means.
+    """Return the path and the specification that a key, a file or a run file refers to.
 
-    A key is tried as the run file of the project uses it, or alone if the run file does not.
+    A task key refers to the specification in the project's run file or, if there is none, to the
+    task alone.
     """
     if file is not None:
         return file, spec or name
     if name is None and spec is not None:
         return find_run_file(Path(project)) or project, spec
     if name is None:
-        raise UsageError("no task was given", hint="a key, a file, or `-f run.yaml -s SPEC`")
+        raise UsageError("no task was specified", hint="a key, a file, or `-f run.yaml -s SPEC`")
     if is_yaml(name):
         return name, spec
     opened = open_project(project, env)
@@ -196,8 +197,10 @@ def _choose_spec(specs: Sequence[ResolvedSpec], selection: TaskSelection) -> Res
     first_keys = ", ".join(keys[:_MOST_NAMED])
     if selection.spec is None:
         message = f"{selection.path}: {len(specs)} task specifications: {first_keys}"
-        raise UsageError(message, hint="name one with `-s`")
-    message = f"{selection.path}: no task specification `{selection.spec}`; known: {first_keys}"
+        raise UsageError(message, hint="select one with `-s`")
+    message = (
+        f"{selection.path}: no task specification `{selection.spec}`; the keys are {first_keys}"
+    )
     raise UnknownName(message, hint=suggest(selection.spec, keys))
 
 
@@ -244,7 +247,7 @@ def _open_earlier_runs(needed: Sequence[ResolvedSpec], project: Project) -> Stor
 
 
 def _keep_samples(plan: Plan, name: str, ids: Sequence[str]) -> Plan:
-    """Keep only these samples of a task, and of its source tasks those that they are made from."""
+    """Keep only these samples of a task, and the samples of source tasks that they depend on."""
     planned = {task.name: task.outline for task in plan.tasks}
     samples: dict[str, Any] = {task.name: task.samples for task in plan.tasks}
     chain = [name]
@@ -269,7 +272,7 @@ def _keep_samples(plan: Plan, name: str, ids: Sequence[str]) -> Plan:
 
 
 def _id_expander(sources: Sequence[TaskOutline]) -> ExpandIds:
-    """A result's id has its model if there are several, and the number of its trial likewise."""
+    """Return a function that adds models and trials to ids, if there are several."""
     prefixes, suffixes = [""], [""]
     for task in sources:
         if len(task.models) > 1:
@@ -287,7 +290,7 @@ def _id_expander(sources: Sequence[TaskOutline]) -> ExpandIds:
 def _find_samples(
     source: RowSamples, name: str, ids: Sequence[str], expand: ExpandIds
 ) -> Mapping[int, str]:
-    """Return the place and id of each sample of `source` that these ids of `name` come from."""
+    """Return position and id of the samples in `source` that these ids of `name` depend on."""
     first_ids: list[str] = []
     places: dict[int, str] = {}
     missing = dict.fromkeys(ids)
@@ -300,7 +303,7 @@ def _find_samples(
                 first_ids.append(expanded)
     if missing:
         id_ = next(iter(missing))
-        hint = suggest(id_, first_ids) or f"the first are {', '.join(first_ids)}"
+        hint = suggest(id_, first_ids) or f"the first ids are {', '.join(first_ids)}"
         raise UnknownName(f"{name}: no sample has the id `{id_}`", hint=hint)
     return places
 

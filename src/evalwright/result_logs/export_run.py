@@ -4,13 +4,14 @@
       release-check.yaml                                  the evaluation, by its key
       task_results/first-pass/task_result_log.json        one per task specification
 
-With `link_logs`, each specification of the evaluation names its log: the folder is then a project
-whose run asks no model and reports the same metrics. A task that was run with several models
-becomes one specification per model.
+With `link_logs`, each specification of the evaluation refers to its log. The folder is then a
+project whose run queries no models and reports the same metrics. A task that was run with several
+models becomes one specification per model.
 
-Everything is written beside DIR and moved into place when complete: a full disk leaves nothing.
-A log is written sample by sample: memory does not grow with the run. NaN and the infinities are
-written as the constants `NaN`, `Infinity` and `-Infinity`: some readers of JSON do not accept them.
+Everything is written next to DIR and moved into place when it is complete, so a full disk leaves
+nothing behind. Logs are written sample by sample, so memory does not grow with the run. NaN and
+infinities are written as the constants `NaN`, `Infinity` and `-Infinity`, which some JSON parsers
+reject.
 """
 
 import json
@@ -56,12 +57,12 @@ _STOPPED_FAILURE = Failure(
 
 
 class ExportedLogs(Struct, frozen=True, kw_only=True):
-    """What was written."""
+    """The exported files."""
 
     evaluation: str
-    """The path of its YAML."""
+    """Path of the evaluation document."""
     logs: list[str]
-    """Their paths."""
+    """Paths of the logs."""
     samples: int
 
 
@@ -87,9 +88,9 @@ def _read_results(run: Run) -> list[TaskModelResult]:
         )
     if manifest.results is None:
         raise UsageError(
-            f"run {run.id} has no metrics to export: it did not finish, or it is from an older "
-            "version",
-            hint="the command that started it resumes it",
+            f"run {run.id} has no metrics to export: it did not finish, or was "
+            "started by an older version",
+            hint="repeat the command of the run to resume it",
         )
     try:
         return msgspec.convert(manifest.results, list[TaskModelResult])
@@ -139,7 +140,8 @@ class _LogExporter:
 
     def _make_key(self, task: TaskOutline, model: str) -> str:
         name = task.name if len(task.models) == 1 else f"{task.name}-{model}"
-        key, number = _slug(name), 1  # it names a folder, and a task of a log may have any name
+        # The key is a folder name, but a task in a log may have any name.
+        key, number = _slug(name), 1
         while key in self._used_keys:
             number += 1
             key = f"{_slug(name)}-{number}"
@@ -183,7 +185,7 @@ class _LogExporter:
 
 
 def _specification_to_yaml(specification: Mapping[str, Any], *, log_path: str) -> dict[str, Any]:
-    """A specification that names its log has no trials of its own: the log has them."""
+    """Return the specification without trials, which are in the log."""
     names = ["key", "task_key", "display_name", "model_key", "task_config", "num_samples"]
     fields = {name: specification.get(name) for name in (*names, *_TRIAL_FIELDS)}
     if specification.get("subsampling") == "random":
@@ -199,14 +201,14 @@ def _slug(name: str) -> str:
 
 @contextmanager
 def _new_folder(target: Path) -> Iterator[Path]:
-    """Yield a folder that becomes `target` when the block succeeds; until then it is untouched."""
+    """Yield a folder that is renamed to `target` when the block succeeds."""
     absolute = target.absolute()
     temporary = absolute.with_name(f".{absolute.name[:_LONGEST_NAME]}.{os.getpid()}.part")
     try:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise UsageError(
                 f"{target}: already exists and was not changed",
-                hint="name a folder that is new or empty",
+                hint="specify a new or empty folder",
             )
         temporary.mkdir(parents=True)
         try:
@@ -222,7 +224,7 @@ def _new_folder(target: Path) -> Iterator[Path]:
 
 
 class ResultLogHeader(Struct, frozen=True, kw_only=True):
-    """What a log says beside its samples."""
+    """The parts of a log other than its samples."""
 
     specification: dict[str, Any]
     execution: dict[str, Any]
@@ -230,13 +232,13 @@ class ResultLogHeader(Struct, frozen=True, kw_only=True):
     facts: TaskFacts
     is_complete: bool = True
     samples: int | None = None
-    """How many samples the task has; None if only the written ones are known."""
+    """Number of samples in the task; None if only the written samples are known."""
     is_recorded: bool = False
-    """Whether the results were read from a log, and nothing was run."""
+    """Whether the results were read from a log."""
 
 
 def write_log(header: ResultLogHeader, outcomes: Iterable[Outcome], out: BinaryIO) -> int:
-    """Write a log and return the number of its samples. `outcomes` come by their ordinals."""
+    """Write a log and return the number of samples. `outcomes` are sorted by ordinal."""
     finished = header.finished
     errors = [failure_to_json(broken.failure) for broken in finished.broken]
     has_succeeded = header.is_complete and not errors
@@ -268,7 +270,7 @@ def write_log(header: ResultLogHeader, outcomes: Iterable[Outcome], out: BinaryI
     failures = {"num_errors": counts.failed, "num_total": counts.samples}
     out.write(b'"failures": %s,\n' % _to_json(failures))
     out.write(b'"model_token_usages": %s\n},\n' % _to_json(counts.usages(finished)))
-    # Last, because the progress is known when all samples are written.
+    # Written last, because the progress is known only after all samples.
     execution = {
         **header.execution,
         "result_status": "succeeded" if has_succeeded else "failed",
@@ -296,7 +298,7 @@ class _SampleCounts:
             add_usage(self._usages, trial.others)
 
     def progress(self) -> dict[str, Any]:
-        """Return the progress; null for what is not known about a stopped task."""
+        """Return the progress, with null for unknown values of a stopped task."""
         total = self.samples if self._header.is_complete else self._header.samples
         share = None if total is None else self._processed / total if total else 1.0
         return {
@@ -307,7 +309,7 @@ class _SampleCounts:
         }
 
     def usages(self, finished: FinalResult) -> list[dict[str, Any]]:
-        """Return what each model took: by the samples, or else by the totals of the task."""
+        """Return the usage per model: from the samples or, failing that, from the task's totals."""
         totals = {**finished.others, **finished.unanswered}
         for name, usage in totals.items():
             known = self._usages.get(name, Usage())
@@ -346,7 +348,7 @@ def _finished_extension(finished: FinalResult) -> dict[str, Any]:
 
 
 def _to_json(value: Any) -> bytes:
-    """Return one line. What UTF-8 cannot hold (half a surrogate pair) is escaped."""
+    """Encode a value on one line. Lone surrogates, which UTF-8 cannot represent, are escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
     try:
         return text.encode()

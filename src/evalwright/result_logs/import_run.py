@@ -1,8 +1,8 @@
-"""Import results from other tools: a result log, or a folder of them, becomes a run.
+"""Import a result log, or a folder of logs, as a run.
 
-The run has the outcomes and metrics of the logs; `show`, `report`, `list`, `export` and `gate`
-treat it like any other. Nothing is asked, scored or measured again. A damaged log is refused, and
-nothing of it is kept. The same logs, imported again, are the same run.
+The run has the outcomes and metrics of the logs. `show`, `report`, `list`, `export` and `gate`
+treat it like any other run. No model is queried, and nothing is scored again. If a log is damaged,
+nothing is imported. Importing the same logs again gives the same run.
 """
 
 from contextlib import closing
@@ -34,7 +34,7 @@ _INSPECT_SUFFIX = ".eval"
 
 
 def import_logs(path: str | Path, store: str | None, *, progress: Progress, seed: int) -> Report:
-    """Report on a new run with the results of a log, or of every log of a folder."""
+    """Create a run with the results of a log, or of all logs in a folder, and report on it."""
     refuse_secrets([str(path)], {})
     evaluation, files = _find_logs(Path(path))
     tasks = _read_logs(files, is_single=not evaluation and len(files) == 1)
@@ -45,9 +45,9 @@ def _find_logs(path: Path) -> tuple[str, dict[str, Path]]:
     if not path.is_dir():
         if path.suffix in _YAML_SUFFIXES:
             raise UsageError(
-                f"{path}: a result log is JSON",
-                hint=f"import its folder, or run it: `evalwright run {path}` takes the logs that "
-                "its specifications name",
+                f"{path}: a result log must be JSON",
+                hint=f"import its folder, or run it: `evalwright run {path}` reads the logs that "
+                "its specifications refer to",
             )
         if path.suffix == _INSPECT_SUFFIX:
             raise UsageError(f"{path}: not a result log", hint=INSPECT_HINT.format(path))
@@ -61,7 +61,7 @@ def _find_logs(path: Path) -> tuple[str, dict[str, Path]]:
     if not logs:
         raise UsageError(
             f"{path}: no result logs",
-            hint=f"they are expected as `{LOG_FOLDER}/KEY/{LOG_FILE}` in it",
+            hint=f"expected files named `{LOG_FOLDER}/KEY/{LOG_FILE}` in this folder",
         )
     if len(documents) != 1:
         return "", logs
@@ -71,7 +71,7 @@ def _find_logs(path: Path) -> tuple[str, dict[str, Path]]:
 
 
 def _specification_keys(path: Path) -> list[str]:
-    """Return the keys of an evaluation's specifications, in order; none if it is unreadable."""
+    """Return the specification keys of an evaluation, in order; empty if it is unreadable."""
     data: Any = read_document(path, environment={}).data
     for name in ("evaluation", "task_specifications"):
         data = data.get(name) if isinstance(data, dict) else None
@@ -81,9 +81,9 @@ def _specification_keys(path: Path) -> list[str]:
 
 
 def _read_logs(files: dict[str, Path], *, is_single: bool) -> dict[str, LoggedTask]:
-    """Read each log to its end; raise for all bad logs at once.
+    """Read all logs; raise one error for all bad logs.
 
-    A single log names its task; of several, the folder of each does.
+    The task of a single log is named in the log. If there are several, each folder names its task.
     """
     tasks: dict[str, LoggedTask] = {}
     errors: list[EvalwrightError] = []

@@ -1,12 +1,13 @@
-"""The metrics of a log: to JSON and back.
+"""Convert the metrics of a log to JSON and back.
 
     {"metric_key", "metric_type", "scorer_key", "scorer_name", "scorer_purpose",
      "values": {"is_correct_mean": 0.75}, "reason"}
 
-A value is taken from the log unchanged. An undefined value is NaN in a log and null in a report.
-Our own logs have their intervals. Logs of other tools have none: where a metric is the mean,
-standard deviation, minimum or maximum of a score, and the scores of the samples give the same
-value, the interval is computed from them; else there is none, and the reason is given.
+Values are read from the log unchanged. An undefined value is NaN in a log and null in a report.
+Logs written by evalwright contain intervals; logs of other tools do not. For these, intervals are
+computed from the samples if the metric is the mean, standard deviation, minimum or maximum of a
+score and the scores of the samples give the same value. Otherwise, the metric has no interval, and
+the reason is stated.
 """
 
 import math
@@ -41,13 +42,13 @@ _RECOMPUTED: Mapping[str, Any] = {"mean": Mean, "std_dev": StdDev, "min": Min, "
 _TOLERANCE = 1e-9
 _MOST_FIELDS = 64
 _NO_INTERVAL = "no interval: the log has none"
-_DIFFERENT = "the scores of its samples do not give this value"
+_DIFFERENT = "the scores of its samples give a different value"
 _UNAMBIGUOUS: Mapping[str, Callable[..., float]] = {"mean": fmean, "min": min, "max": max}
-"""Metrics with one definition: if log and samples differ, one of the two is wrong."""
+"""Metrics with an unambiguous definition: if log and samples differ, one of them is wrong."""
 
 
 class MetricExtension(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the format has no place for: of one value of a metric."""
+    """Information about a metric value that the format does not support."""
 
     n: int = 0
     failed: int = 0
@@ -61,7 +62,7 @@ class MetricExtension(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def metrics_to_json(metrics: Sequence[MetricValue], facts: TaskFacts) -> list[dict[str, Any]]:
-    """Return the metrics of a log, each with all its values."""
+    """Return the metrics for a log, each with all its values."""
     written = []
     for (scorer, metric), group in groupby(metrics, key=attrgetter("scorer", "metric")):
         values = list(group)
@@ -102,15 +103,15 @@ def _extension_to_json(metric: MetricValue) -> Any:
 
 
 class LoggedMetric(Struct, frozen=True, kw_only=True):
-    """One value of a metric, as a log has it."""
+    """A metric value in a log."""
 
     value: MetricValue
     is_ours: bool
-    """Whether we wrote the log: then it has the interval."""
+    """Whether evalwright wrote the log, which then contains the interval."""
 
 
 def metrics_from_json(metrics: Any) -> list[LoggedMetric]:
-    """Return every value of a log's metrics; `MalformedLog` if they have another shape."""
+    """Parse all metric values of a log; `MalformedLog` if their structure is invalid."""
     return [
         value
         for number, metric in enumerate(require_list(metrics, ""))
@@ -154,15 +155,15 @@ def _read_metric(metric: Any, path: str) -> Iterator[LoggedMetric]:
 
 
 class ScoreColumns:
-    """The numbers of all samples, by scorer and score: eight bytes each."""
+    """Numeric scores of all samples, by scorer and score, with eight bytes per value."""
 
     def __init__(self) -> None:
         self.samples: dict[str, int] = {}
-        """How many samples each scorer has scored."""
+        """Number of samples that each scorer scored."""
         self._columns: dict[tuple[str, str], array[float]] = {}
 
     def add(self, scorer: str, values: Mapping[str, Any]) -> None:
-        """Add the score of one sample."""
+        """Add the score of a sample."""
         self.samples[scorer] = self.samples.get(scorer, 0) + 1
         for field, value in values.items():
             column = self._columns.get((scorer, field))
@@ -175,7 +176,7 @@ class ScoreColumns:
                 column.append(number)
 
     def column_for(self, metric: MetricValue) -> tuple[str, "array[float]"] | None:
-        """Return the score that a metric is named after, or else the scorer's only score."""
+        """Return the score in the metric's name, or else the scorer's only score."""
         columns = {
             field: numbers
             for (scorer, field), numbers in self._columns.items()
@@ -198,7 +199,7 @@ def _to_float(value: Any) -> float | None:
 async def add_intervals(
     metrics: Sequence[LoggedMetric], columns: ScoreColumns, *, total: int, seed: int
 ) -> list[MetricValue]:
-    """Return the metrics of a log with the intervals that can be had; `total` counts samples."""
+    """Return the metrics of a log, with intervals where possible; `total` is the sample count."""
     values = []
     for metric in metrics:
         value = metric.value
@@ -211,7 +212,7 @@ async def add_intervals(
 
 
 async def _recompute(metric: MetricValue, columns: ScoreColumns, *, seed: int) -> Measure:
-    """Return the value of the log, with an interval if the samples give the same value."""
+    """Return the value in the log, with an interval if the samples give the same value."""
     name, value, reason = metric.measure.name, metric.measure.value, metric.measure.reason
     n = columns.samples.get(metric.scorer, 0)
     if value is None:
@@ -222,18 +223,18 @@ async def _recompute(metric: MetricValue, columns: ScoreColumns, *, seed: int) -
     if metric.type in _RECOMPUTED:
         why = f"{_NO_INTERVAL}, and {_DIFFERENT}"
         if column := columns.column_for(metric):
-            again = await _measure(metric.type, *column, seed=seed)
-            if again.value is not None and math.isclose(
-                again.value, value, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
+            recomputed = await _measure(metric.type, *column, seed=seed)
+            if recomputed.value is not None and math.isclose(
+                recomputed.value, value, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
             ):
-                return Measure(name, value, again.interval, again.n, again.reason)
+                return Measure(name, value, recomputed.interval, recomputed.n, recomputed.reason)
     return Measure(name, value, None, n, "; ".join(filter(None, (reason, why))))
 
 
 def describe_contradictions(
     metrics: Sequence[LoggedMetric], values: Sequence[MetricValue], columns: ScoreColumns
 ) -> Iterator[str]:
-    """Yield a note for each metric that the samples of its log contradict."""
+    """Yield a note for each metric that contradicts the samples in its log."""
     for metric, value in zip(metrics, values, strict=True):
         if metric.is_ours or value.type not in _UNAMBIGUOUS:
             continue
@@ -254,6 +255,6 @@ async def _measure(kind: str, field: str, numbers: "array[float]", *, seed: int)
         with boundary("metric"), np.errstate(all="ignore"):
             metric = _RECOMPUTED[kind](type=kind, field=field)
             measures: list[Measure] = await metric.measure(scores, seed=seed, snippets=None)
-    except StageError as error:  # the value of the log stands all the same
+    except StageError as error:  # the value in the log is used in any case
         return Measure(field, None, None, 0, str(error))
     return measures[0]

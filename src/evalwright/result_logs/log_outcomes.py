@@ -1,13 +1,12 @@
-"""The samples of a log: outcomes to JSON, and JSON to outcomes.
+"""Convert outcomes to the samples of a log and back.
 
     {"sample_id", "sample": {"data"}, "solver", "scores", "action_records", "errors",
      "trials": [{"index", "sample_id", "sample", "solver": {"output"}, "scores", "errors"}]}
 
-Solver outputs stand with the trials only. The scores of a sample are those that its metrics are
-made of: of several trials, their aggregate; of several runs, the average of the aggregates. Logs
-from before trials existed have the solver and scores on the sample itself: that is one trial.
-
-A sample that does not have this shape raises `MalformedLog`, with the path within the sample.
+Only trials contain solver outputs. The scores of a sample are the values that metrics are computed
+from: the aggregate of several trials, or the average of the aggregates of several runs. Logs from
+before trials were introduced have the solver and scores on the sample itself, which is then one
+trial. A sample with a different structure raises `MalformedLog` with the path within the sample.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,11 +39,11 @@ _STAGES: tuple[str, ...] = get_args(Stage)
 _MOST_TRIALS = 1_000_000
 _TRACE_KEYS = {"trace", "items", "messages"}
 _SHARED_FIELDS = ("latency_s", "finish", "nll", "nll_tokens", "confidence", "options")
-"""What `Trace` and `TrialExtension` both have."""
+"""Fields that `Trace` and `TrialExtension` share."""
 
 
 class MalformedLog(ValueError):
-    """A part of a log does not have the expected shape."""
+    """Raised if a part of a log does not have the expected structure."""
 
     def __init__(self, path: str, what: str) -> None:
         super().__init__(what)
@@ -52,14 +51,14 @@ class MalformedLog(ValueError):
 
 
 class ScorerFacts(Struct, frozen=True, kw_only=True):
-    """What a log says about a scorer beside its key."""
+    """Facts about a scorer in a log."""
 
     name: str = ""
     purpose: str = "score"
 
 
 class TaskFacts(Struct, frozen=True, kw_only=True):
-    """What must be known about a task to write its samples."""
+    """Facts about a task that are needed to write its samples."""
 
     scorers: Mapping[str, ScorerFacts] = {}
     trials: TrialPlan = TrialPlan()
@@ -68,7 +67,7 @@ class TaskFacts(Struct, frozen=True, kw_only=True):
 def read_task_facts(
     specification: Mapping[str, Any], *, trials: int = 1, repeats: int = 1
 ) -> TaskFacts:
-    """Read the facts from the specification of a log; `trials` and `repeats` are the plan's."""
+    """Read the facts from a log's specification; `trials` and `repeats` come from the plan."""
     scorers = {}
     for scorer in specification.get("scorers") or ():
         if isinstance(scorer, dict):
@@ -83,14 +82,14 @@ def read_task_facts(
 
 
 class ScoreExtension(Struct, frozen=True, omit_defaults=True):
-    """What the format has no place for: of a score."""
+    """Information about a score that the format does not support."""
 
     correct: bool | None = None
     reason: str = ""
 
 
 class TrialExtension(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the format has no place for: of a trial. None for what the solver's output tells."""
+    """Information about a trial that the format does not support. None: see the solver output."""
 
     input: str | None = None
     output: str | None = None
@@ -110,7 +109,7 @@ class TrialExtension(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def sample_to_json(outcomes: Sequence[Outcome], facts: TaskFacts) -> dict[str, Any]:
-    """Return one sample of a log: all its trials, in their order."""
+    """Return a sample for a log with all its trials, in order."""
     first, scorers = outcomes[0], facts.scorers
     scores = first.whole or _combine_trials(outcomes, facts.trials)
     return {
@@ -125,7 +124,7 @@ def sample_to_json(outcomes: Sequence[Outcome], facts: TaskFacts) -> dict[str, A
 
 
 def failure_to_json(failure: Failure) -> dict[str, Any]:
-    """Return an error, as the format writes it."""
+    """Return a failure in the format of logs."""
     return {
         "error_type": failure.type,
         "message": failure.message,
@@ -207,7 +206,7 @@ def _scores_to_json(
 
 
 def _combine_trials(outcomes: Sequence[Outcome], trials: TrialPlan) -> dict[str, Score]:
-    """Return the scores of a sample; of several trials, the scorers that every trial has."""
+    """Return the scores of a sample; for several trials, of the scorers that all trials have."""
     first = without_self_report(outcomes[0].scores)
     if trials.total == 1 and not trials.aggregates:
         return first
@@ -254,7 +253,7 @@ def outcomes_from_json(
 
 
 def _trial_numbers(trials: list[dict[str, Any]]) -> Sequence[int]:
-    """Return the indexes that the trials have, if they are distinct; else their places."""
+    """Return the indexes of the trials if they are distinct, otherwise their positions."""
     indexes = [trial.get("index") for trial in trials]
     valid = [index for index in indexes if type(index) is int and 0 <= index < _MOST_TRIALS]
     is_distinct = len(trials) > 1 and len({*valid}) == len(trials)
@@ -308,7 +307,7 @@ class _TrialReader:
             )
             asked, answer = _conversation_texts(conversation)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise MalformedLog(path, f"not the output of a solver: {error}") from error
+            raise MalformedLog(path, f"not a solver output: {error}") from error
         output = answer if extension.output is None else extension.output
         processed = extension.post_processed
         return Trace(
@@ -321,7 +320,7 @@ class _TrialReader:
         )
 
     def scores(self) -> dict[str, Score]:
-        """Return the scores by the keys of their scorers."""
+        """Return the scores by scorer key."""
         written = self._data.get("scores")
         scores: dict[str, Score] = {}
         for number, item in enumerate(require_list(written, f"{self._path}.scores")):
@@ -357,13 +356,13 @@ class _TrialReader:
             return None
         message = failures[0].message
         if len(failures) > 1:
-            message += f" (and {len(failures) - 1} more of this sample)"
+            message += f" (and {len(failures) - 1} more in this sample)"
         attempts = self._extension.attempts
         return msgspec.structs.replace(failures[0], message=message, attempts=attempts)
 
 
 def failures_from_json(errors: Any, path: str, *, default_stage: Stage) -> list[Failure]:
-    """Return the failures of a list of errors; `default_stage` is for errors that name none."""
+    """Parse a list of failures; `default_stage` applies to failures without a stage."""
     failures = []
     for number, item in enumerate(require_list(errors, path)):
         error = _require_object(item, f"{path}[{number}]")
@@ -383,9 +382,10 @@ def failures_from_json(errors: Any, path: str, *, default_stage: Stage) -> list[
 
 
 def _conversation_from_json(output: Any, *, is_ours: bool) -> dict[str, Any]:
-    """Return the output of a solver, of any version of the format; ValueError if it is none.
+    """Parse a solver output in any version of the format; ValueError if it is invalid.
 
-    It is a trace with raw outputs; or the older messages and last output; or the last output alone.
+    It is a trace with raw outputs, the older form with messages and the last output, or only the
+    last output.
     """
     if not isinstance(output, dict) or not _TRACE_KEYS & output.keys():
         return {"items": output_items(output), "raw_outputs": [output], _WIRE: []}
@@ -415,7 +415,7 @@ def _sum_usage(conversation: Mapping[str, Any]) -> Usage:
 
 
 def usage_from_json(counts: Mapping[str, Any]) -> Usage:
-    """Return what a model took according to the totals of a log; the cost is not known."""
+    """Return the usage of a model from the totals of a log. The cost is unknown."""
     return Usage(
         requests=_count(counts, "num_requests"),
         prompt_tokens=_count(counts, "num_prompt_tokens"),
@@ -429,7 +429,7 @@ def _count(usage: Mapping[str, Any], name: str) -> int:
 
 
 def read_extension(extension: Any, kind: type[T], path: str) -> T:
-    """Read what stands under the key `evalwright` of the object at a path."""
+    """Parse the value under the key `evalwright` of the object at a path."""
     try:
         return msgspec.convert(extension, kind)
     except msgspec.ValidationError as error:
@@ -445,7 +445,7 @@ def _require_object(value: Any, path: str) -> Mapping[str, Any]:
 
 
 def require_list(value: Any, path: str) -> list[Any]:
-    """Return the list; an empty one for null and other empty values."""
+    """Return the list; for null and other empty values, an empty list."""
     if not isinstance(value or [], list):
         raise MalformedLog(path, "expected a list")
     return value or []

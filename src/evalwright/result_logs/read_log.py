@@ -1,11 +1,11 @@
-"""Read a result log: check it to its end first, then read its outcomes.
+"""Read a result log: check the whole file first, then read its outcomes.
 
-A log of any size takes the memory of its largest sample, and a few bytes per sample and score where
-intervals must be computed. `BadLog` has file, line and path of the first few errors.
+A log of any size needs only the memory of its largest sample, and a few bytes per sample and score
+if intervals must be computed. `BadLog` contains the file, line and path of the first few errors.
 
-How a task ended is told by `status`, `errors` and `execution.execution_status`. The metrics of a
-stopped task are of the samples that it finished. They are shown, and a run that reads the log
-counts as stopped as well: no gate passes by them.
+`status`, `errors` and `execution.execution_status` determine how a task ended. The metrics of a
+stopped task are computed from its finished samples. They are shown, but a run that reads the log
+also counts as stopped, so no gate passes.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ from evalwright.types import Failure, Outcome, Usage, without_self_report
 
 FORMAT_VERSION = "v1"
 STOPPED = "stopped"
-"""The type of the error in a log of ours whose task was stopped."""
+"""Error type in logs written by evalwright for stopped tasks."""
 INSPECT_HINT = (
     "an Inspect AI log is a dataset: `source: {{type: inspect_ai, file_path: {}}}`, for a task "
     "with a `pass_through_solver`"
@@ -55,7 +55,7 @@ Value = TypeVar("Value")
 
 
 class ResultLog(Struct, frozen=True, kw_only=True):
-    """The results of one task with one model. All of the file was checked."""
+    """The results of one task and model. The whole file has been checked."""
 
     path: str
     digest: str
@@ -65,17 +65,18 @@ class ResultLog(Struct, frozen=True, kw_only=True):
     metrics: list[LoggedMetric]
     broken: list[TaskFailure]
     finished: FinalResult
-    """Of our own logs, everything beside the metrics; else what the samples tell."""
+    """Result without the metrics: from the log if evalwright wrote it, otherwise from the
+    samples."""
     columns: ScoreColumns
     samples: int
     landed: int
-    """Outcomes: trials of all samples."""
+    """Number of outcomes: the trials of all samples."""
     trials: int
-    """The most trials of a sample, in all runs."""
+    """Maximum number of trials per sample, over all runs."""
     runs: int = 1
     notes: tuple[str, ...] = ()
     unattributed_usage: dict[str, Usage] = {}
-    """What models took, where the log has only the total."""
+    """Usage of models for which the log has only totals."""
 
     @property
     def has_unequal_trials(self) -> bool:
@@ -84,7 +85,7 @@ class ResultLog(Struct, frozen=True, kw_only=True):
 
     @property
     def model(self) -> str:
-        """The evaluated model; empty where there is none."""
+        """The evaluated model; empty if there is none."""
         return text_field(self.specification, "model_key")
 
     def outcomes(self, task: str, model: str) -> Iterator[Outcome]:
@@ -93,11 +94,13 @@ class ResultLog(Struct, frozen=True, kw_only=True):
             for ordinal, sample in _samples(JsonStream(file, self.path)):
                 try:
                     yield from outcomes_from_json(sample, ordinal, task=task, model=model)
-                except MalformedLog as error:  # it was well-formed when it was checked
-                    raise BadLog(f"{self.path}: was changed while it was read: {error}") from error
+                except MalformedLog as error:  # it was valid when it was checked
+                    raise BadLog(
+                        f"{self.path}: the file changed while it was being read: {error}"
+                    ) from error
 
     async def end(self, model: str, *, seed: int) -> FinalResult:
-        """Return the metrics and counts of the task, under the name of a model."""
+        """Return the metrics and counts of the task, with this model name."""
         end = self.finished
         scored = self.samples - end.left_out
         values = await add_intervals(self.metrics, self.columns, total=scored, seed=seed)
@@ -119,13 +122,13 @@ class ResultLog(Struct, frozen=True, kw_only=True):
 
 
 def text_field(mapping: Mapping[str, Any], name: str) -> str:
-    """Return a string of a specification; empty where there is none."""
+    """Return a string in a specification; empty if it is missing."""
     value = mapping.get(name)
     return value if isinstance(value, str) else ""
 
 
 def stop_reason(log: Mapping[str, Any]) -> str:
-    """Return why the task was stopped; empty if it came to its end."""
+    """Return why the task was stopped; empty if it finished."""
     for error in _list_or_empty(log.get("errors")):
         if isinstance(error, dict) and error.get("error_type") == STOPPED:
             return str(error.get("message") or "it was stopped")
@@ -139,11 +142,11 @@ def stop_reason(log: Mapping[str, Any]) -> str:
 
 
 def task_failures(log: Mapping[str, Any], evidence: Mapping[str, Any]) -> list[TaskFailure]:
-    """Return what failed for the task as a whole; `MalformedLog` if the errors are no list."""
-    own = evidence.get("errors")
-    failures = failures_from_json(own, "$.evidence.errors", default_stage="metric")
+    """Return the failures of the whole task; `MalformedLog` if the errors are not a list."""
+    metric_errors = evidence.get("errors")
+    failures = failures_from_json(metric_errors, "$.evidence.errors", default_stage="metric")
     errors = require_list(log.get("errors"), "$.errors")
-    others = [error for error in errors if error not in _list_or_empty(own)]
+    others = [error for error in errors if error not in _list_or_empty(metric_errors)]
     others_read = failures_from_json(others, "$.errors", default_stage="metric")
     failures += [failure for failure in others_read if failure.type != STOPPED]
     if not failures and _normalize(log.get("status")) in _FAILED and not stop_reason(log):
@@ -162,9 +165,9 @@ def _normalize(value: Any) -> str:
 
 _CHUNK = 1 << 20
 _LARGEST = 1 << 29
-"""Most characters of one value: no sample is larger; a string that is never closed ends here."""
+"""Maximum characters per value. An unclosed string is reported when it exceeds this size."""
 _NEAR_THE_END = 16
-"""Characters that a literal, a number or an escape may lack where a chunk ends."""
+"""Maximum number of characters that a token at the end of a chunk may still lack."""
 _SPACE = " \t\r\n"
 
 _decode = json.JSONDecoder().raw_decode
@@ -178,19 +181,19 @@ class JsonStream:
                 for number in stream.elements():
                     sample = stream.read_value()
 
-    Memory holds one value and one chunk. Names that stand twice in an object are not noticed.
+    Memory holds one value and one chunk. Duplicate names in an object are not detected.
     """
 
     def __init__(self, file: TextIO, name: str, *, chunk: int = _CHUNK) -> None:
         self._file, self._name, self._chunk = file, name, chunk
         self._text, self._at = "", 0
         self._line = self._column = 1
-        """Of the first character of the buffer."""
+        """Position of the first character in the buffer."""
         self._value_start = 0
         self._is_exhausted = False
 
     def peek(self) -> str:
-        """Return the next character that is not white space; empty at the end."""
+        """Return the next character that is not whitespace; empty at the end."""
         while True:
             while self._at < len(self._text):
                 character = self._text[self._at]
@@ -201,7 +204,7 @@ class JsonStream:
                 return ""
 
     def read_value(self) -> Any:
-        """Read the next value, whole."""
+        """Read the next complete value."""
         self.peek()
         while True:
             try:
@@ -212,8 +215,8 @@ class JsonStream:
                 raise self.error(self._explain(error), at=error.pos) from error
             except RecursionError as error:
                 raise self.error("nested too deeply") from error
-            except ValueError as error:  # a number of thousands of digits
-                raise self.error(f"a value that cannot be read: {error}") from error
+            except ValueError as error:  # a number with thousands of digits
+                raise self.error(f"invalid value: {error}") from error
             may_be_cut = isinstance(value, int | float) and end > len(self._text) - _NEAR_THE_END
             if may_be_cut and self._read_more():
                 continue  # a number may have more digits
@@ -248,16 +251,16 @@ class JsonStream:
         self._at += 1
 
     def expect_end(self) -> None:
-        """Raise if anything follows."""
+        """Raise if more text follows."""
         if self.peek():
             raise self.error("expected the end of the file")
 
     def locate_value(self) -> str:
-        """Return where the last value began: file, line and column."""
+        """Return the start of the last value: file, line and column."""
         return self._locate(self._value_start)
 
     def error(self, what: str, *, at: int | None = None) -> BadLog:
-        """Return the error for something wrong here, or `at` a position of the buffer."""
+        """Return an error at the current position, or `at` a position in the buffer."""
         return BadLog(f"{self._locate(self._at if at is None else at)}: {what}")
 
     def _locate(self, at: int) -> str:
@@ -278,7 +281,7 @@ class JsonStream:
         self._at += 1
 
     def _may_be_cut(self, error: json.JSONDecodeError) -> bool:
-        """Whether more of the file could mend the error."""
+        """Whether reading more of the file may resolve the error."""
         is_near_the_end = error.pos >= len(self._text) - _NEAR_THE_END
         return is_near_the_end or error.msg.startswith("Unterminated string")
 
@@ -288,23 +291,23 @@ class JsonStream:
         return f"not JSON: {error.msg.lower()}"
 
     def _read_more(self) -> bool:
-        """Read at least as much as is buffered: a large value is decoded a few times, not many."""
+        """Double the buffer at least, so that a large value is decoded only a few times."""
         buffered = len(self._text) - self._at
         if buffered > _LARGEST:
-            raise self.error(f"one value of more than {_LARGEST:,} characters")
+            raise self.error(f"a value has more than {_LARGEST:,} characters")
         try:
             more = "" if self._is_exhausted else self._file.read(max(self._chunk, buffered))
         except UnicodeDecodeError as error:
             raise self.error("not UTF-8", at=len(self._text)) from error
         self._is_exhausted = not more
-        if more:  # at the end, positions in the buffer stay what they are
+        if more:  # at the end of the file, positions in the buffer stay valid
             self._line, self._column = self._position(self._at)
             self._text, self._at = self._text[self._at :] + more, 0
         return bool(more)
 
 
 def read_log(path: str | Path) -> ResultLog:
-    """Check a log to its end; `BadLog` if anything is wrong, `Unreadable` if there is no file."""
+    """Check a whole log; `BadLog` if it is invalid, `Unreadable` if it cannot be read."""
     with _open(path) as file:
         reader = _LogReader(JsonStream(file, str(path)), str(path))
         reader.read()
@@ -315,9 +318,9 @@ class _LogReader:
     def __init__(self, stream: JsonStream, path: str) -> None:
         self._stream, self._path = stream, path
         self._head: dict[str, Any] = {}
-        """Everything but the evidence."""
+        """All fields except the evidence."""
         self._evidence: dict[str, Any] = {}
-        """Everything but the samples."""
+        """All fields of the evidence except the samples."""
         self._errors: list[str] = []
         self._finished = FinalResult()
         self._columns = ScoreColumns()
@@ -389,21 +392,21 @@ class _LogReader:
             add_usage(finished.others, others)
         if first.actions or self._has_intervals:
             return
-        # Of several trials, the scores that metrics are made of stand on the sample.
+        # With several trials, the scores that metrics are computed from are on the sample.
         scores = first.whole if len(outcomes) > 1 else first.scores
         for key, score in without_self_report(scores).items():
             self._columns.add(key, score.values)
 
     @property
     def _has_intervals(self) -> bool:
-        """Whether the metrics were read and are ours: then no number of a sample is kept."""
+        """Whether metrics with intervals were read; then the samples' numbers are not needed."""
         metrics = self._evidence.get("metrics")
         return isinstance(metrics, list) and all(
             isinstance(metric, dict) and LOG_EXTENSION in metric for metric in metrics
         )
 
     def log(self, digest: str) -> ResultLog:
-        """Return what was read."""
+        """Return the log."""
         head, evidence = self._head, self._evidence
         listed = evidence.get("runs")
         runs = len(listed) if isinstance(listed, list) and listed else 1
@@ -447,7 +450,7 @@ class _LogReader:
             )
             if isinstance(name, str) and name and not is_counted:
                 usage = usage_from_json(row)
-                if is_evaluated and self._answer_usage.requests:  # those are counted already
+                if is_evaluated and self._answer_usage.requests:  # these are already counted
                     usage = msgspec.structs.replace(usage, requests=0)
                 add_usage(usages, {name: usage})
         return usages

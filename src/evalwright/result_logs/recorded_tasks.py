@@ -1,8 +1,8 @@
-"""Tasks that are not run: their outcomes and metrics are read from a result log.
+"""Tasks whose outcomes and metrics are read from a result log instead of being run.
 
-A log is checked to its end before anything begins, so that a run takes all of it or nothing. Its
-samples become outcomes unchanged, and nothing is measured again. What the log does not have, such
-as an interval, is computed from its samples where that gives the same value.
+The whole log is checked before the run starts, so that a run uses all of it or nothing. Its samples
+become outcomes unchanged, and nothing is scored again. Information that the log lacks, such as
+intervals, is computed from its samples if they give the same value.
 """
 
 import asyncio
@@ -33,28 +33,28 @@ _JUDGE_SCORERS = (*VERDICT_SCORES, "rag_checker")
 
 
 class LoggedTask(Struct, frozen=True, kw_only=True):
-    """A task that is not run, and its log."""
+    """A task that is read from a log."""
 
     log: ResultLog
     outline: TaskOutline
 
     @property
     def specification(self) -> dict[str, Any]:
-        """The specification of the log, with the keys that the task has in this run."""
+        """The specification in the log, with the keys of the task in this run."""
         keys = {"key": self.outline.name, "task_key": self.outline.task_key}
         return {**self.log.specification, **keys}
 
     @property
     def outcome_count(self) -> int:
-        """How many outcomes the log has."""
+        """Number of outcomes in the log."""
         return self.log.landed
 
     async def finalize(self, model: str, *, seed: int) -> FinalResult:
-        """Return the result of the task as the log has it."""
+        """Return the result of the task from the log."""
         return await self.log.end(model, seed=seed)
 
     async def outcomes(self, stop: StopSignal) -> AsyncIterator[list[Outcome]]:
-        """Yield every outcome in batches; between two, the event loop can handle Ctrl-C."""
+        """Yield all outcomes in batches. Between batches, the event loop can handle Ctrl-C."""
         for model in self.outline.models:
             outcomes = self.log.outcomes(self.outline.name, model)
             while not stop.is_stopping and (batch := list(islice(outcomes, _BATCH))):
@@ -63,7 +63,7 @@ class LoggedTask(Struct, frozen=True, kw_only=True):
 
 
 def read_recorded_tasks(specs: "Sequence[ResolvedSpec]") -> dict[str, LoggedTask]:
-    """Read the logs that specifications name, by task key; raise for all bad logs at once."""
+    """Read the logs of specifications, by task key; raise one error for all bad logs."""
     tasks: dict[str, LoggedTask] = {}
     errors: list[str] = []
     for spec in specs:
@@ -80,14 +80,16 @@ def read_recorded_tasks(specs: "Sequence[ResolvedSpec]") -> dict[str, LoggedTask
         except EvalwrightError as error:
             errors.append(f"{spec.key}: {error}")
     if errors:
-        raise BadLog("; ".join(errors), hint="`task_result_log_path` names a result log")
+        raise BadLog(
+            "; ".join(errors), hint="`task_result_log_path` must be the path of a result log"
+        )
     return tasks
 
 
 def make_recorded_task(
     log: ResultLog, *, name: str, task_key: str, display_name: str = "", model: str | None = None
 ) -> LoggedTask:
-    """Plan the task of a log under a name."""
+    """Plan the task of a log with this name."""
     specification = log.specification
     model = model or log.model or NO_MODEL
     values = specification.get("task_config")
@@ -114,7 +116,7 @@ def make_recorded_task(
 
 
 def describe_recorded_tasks(tasks: Iterable[LoggedTask]) -> list[str]:
-    """Return the notes of a report: which tasks were not run, and what their logs say."""
+    """Return report notes about the tasks that were read from logs."""
     by_version: dict[str, list[LoggedTask]] = {}
     for task in tasks:
         by_version.setdefault(task.log.app_version, []).append(task)
@@ -125,16 +127,18 @@ def describe_recorded_tasks(tasks: Iterable[LoggedTask]) -> list[str]:
         notes += [note for note in _notes_in_log(task.log) if note not in notes]
     judged = [name for task in ordered for name in _judge_scorers(task)]
     if judged:
-        notes.append(f"the judges of {', '.join(judged)} are unknown: a log does not describe them")
+        notes.append(
+            f"the judges of {', '.join(judged)} are unknown, because logs do not describe them"
+        )
     return notes
 
 
 def _origin_note(version: str, tasks: list[LoggedTask]) -> str:
     names = ", ".join(f"`{task.outline.name}`" for task in tasks[:_MOST_NAMES])
     more = f" and {len(tasks) - _MOST_NAMES} more" if len(tasks) > _MOST_NAMES else ""
-    were = "was not run: its result is" if len(tasks) == 1 else "were not run: their results are"
+    were = "was not run: its result was" if len(tasks) == 1 else "were not run: their results were"
     logs = tasks[0].log.path if len(tasks) == 1 else f"{len(tasks)} logs"
-    return f"{names}{more} {were} taken from {logs}, written by {version}"
+    return f"{names}{more} {were} read from {logs}, written by {version}"
 
 
 def _notes_in_log(log: ResultLog) -> list[str]:

@@ -10,8 +10,8 @@ value is None.
 
 `0.85` may be a fraction or less than one percent, so it does not count.
 
-Does not:   see the targets, or the post-processed answer. So a change of targets,
-            metric or post-process rule does not change it.
+Does not:   see the targets or the post-processed answer. Changing the targets, the metric or the
+            post-process rule therefore does not change the confidence.
 """
 
 import re

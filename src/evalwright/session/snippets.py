@@ -26,10 +26,10 @@ def open_snippets(
         return None
     from evalwright.snippets.pool import SnippetPool
     from evalwright.snippets.process import SnippetSettings
-    from evalwright.snippets.sources import sources_of
+    from evalwright.snippets.sources import collect_sources
 
     return SnippetPool(
-        sources_of(snippets, secrets),
+        collect_sources(snippets, secrets),
         log=log,
         settings=SnippetSettings(timeout_s=options.snippet_timeout),
     )

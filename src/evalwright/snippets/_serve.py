@@ -1,4 +1,4 @@
-"""The script that `process` starts in the author's Python: load our packages by path, and serve."""
+"""Script that `process` starts in the author's Python: load packages by path and serve calls."""
 
 import os
 import sys

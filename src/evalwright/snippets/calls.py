@@ -1,4 +1,4 @@
-"""One call: its caller, its queries to the model, and how it is sent."""
+"""Calls of snippets: their futures, their model queries, and their encoding."""
 
 import ast
 import asyncio
@@ -20,32 +20,32 @@ _LOOKED_INTO = frozenset({dict, float, list})
 
 
 class Group(NamedTuple):
-    """What the calls of one batch share."""
+    """The properties that all calls of a batch share."""
 
     key: str
     name: str
     objects: tuple[str, ...]
     timeout_s: float
     concurrent: bool
-    """Whether they wait for something: the function is async, or queries the model."""
+    """Whether the calls may wait: the function is async or queries the model."""
 
 
 OnAnswer = Callable[[int, Any, tuple[str, str] | None], None]
-"""Receives the number of a query, and its answer or the kind and message of its failure."""
+"""Receives the number of a query, and its answer or the kind and message of the failure."""
 
 Answer = tuple[int, int, Any, tuple[str, str] | None]
-"""The numbers of a call and of its query, and the arguments of `OnAnswer`."""
+"""The numbers of a call and its query, and the arguments of `OnAnswer`."""
 
 
 class Questions:
-    """The queries of one call to the model. A failure keeps the engine's own exception."""
+    """The model queries of one call. For failures, the engine's exception is kept."""
 
     def __init__(self, predict: Predict) -> None:
         self._predict = predict
         self._tasks: set[asyncio.Task[dict[str, Any]]] = set()
         self._failures: dict[int, BaseException] = {}
         self.stopped: Stopped | None = None
-        """Why the run ends; not shown to the author's code."""
+        """The exception that ends the run; not passed to the author's code."""
         self.asked = False
 
     @property
@@ -84,7 +84,7 @@ class Questions:
         return None if ask is None else self._failures.get(ask)
 
     def cancel(self) -> None:
-        """Stop waiting for answers."""
+        """Cancel all pending queries."""
         for task in list(self._tasks):
             task.cancel()
 
@@ -101,18 +101,18 @@ class SnippetCall:
         self.arguments, self.questions = arguments, questions
         self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.alone = False
-        """Whether it is sent alone, because some call of its batch ended a process."""
+        """Whether the call is sent alone, because a call in its batch ended a process."""
         self.returned = False
-        """Whether a process ended while it had this call."""
+        """Whether a process ended while it was running this call."""
 
     def finish(self, value: Any) -> None:
-        """Return the value to its caller."""
+        """Return the value to the caller."""
         if not self.future.done():
             self.future.set_result(value)
         self._end()
 
     def fail(self, error: BaseException) -> None:
-        """Raise the error in its caller."""
+        """Raise the error in the caller."""
         if not self.future.done():
             self.future.set_exception(error)
         self._end()
@@ -125,7 +125,7 @@ class SnippetCall:
 def encode_calls(
     group: Group, source: int, calls: Sequence[SnippetCall]
 ) -> tuple[bytes, list[SnippetCall]]:
-    """Return the line that requests calls, and its calls. Arguments that are not JSON fail."""
+    """Return a request line and its calls. Calls whose arguments are not JSON fail."""
     head = {**group._asdict(), "source": source}
     numbers = [call.number for call in calls]
     try:
@@ -139,12 +139,13 @@ def encode_calls(
 
 
 def has_non_finite(arguments: Sequence[Any], objects: Sequence[str]) -> bool:
-    """Whether a plain argument (a row, rows, tables of rows) has NaN or an infinity.
+    """Whether a plain argument (a row, rows, datasets) contains NaN or infinity.
 
-    msgspec would write null, and a missing cell must stay NaN: `encode_carefully` writes it.
+    msgspec would write null, but a missing cell must stay NaN, which `encode_carefully` writes.
     """
     known = len(objects)
-    for place, argument in enumerate(arguments):  # runs for every batch with a null: no generator
+    # No generator, because this runs for every batch with a null.
+    for place, argument in enumerate(arguments):
         if (place >= known or not objects[place]) and _is_non_finite(argument):
             return True
     return False
@@ -152,7 +153,7 @@ def has_non_finite(arguments: Sequence[Any], objects: Sequence[str]) -> bool:
 
 def _is_non_finite(value: Any) -> bool:
     if type(value) is dict:
-        for item in value.values():  # noqa: SIM110 - half the time
+        for item in value.values():  # noqa: SIM110 - twice as fast
             if type(item) in _LOOKED_INTO and _is_non_finite(item):
                 return True
         return False
@@ -180,7 +181,7 @@ def _encode_calls_carefully(
 
 
 def encode_answers(answers: Sequence[Answer]) -> bytes:
-    """Return the line with answers; one that is not JSON becomes a failure."""
+    """Return a line with answers. An answer that is not JSON becomes a failure."""
     try:
         return msgspec.json.encode({"answers": answers}) + b"\n"
     except (TypeError, ValueError, OverflowError, RecursionError):
@@ -198,7 +199,7 @@ def _encode_answer_carefully(answer: Answer) -> bytes:
 
 
 def split_name(function: str, sources: Container[str], objects: Sequence[str]) -> tuple[str, str]:
-    """Split `source:function`. Raise KeyError or ValueError if it cannot be called."""
+    """Split `source:function`; KeyError or ValueError if it cannot be called."""
     key, _, name = function.rpartition(":")
     if key not in sources:
         raise KeyError(f"unknown source `{key}`")
@@ -209,7 +210,7 @@ def split_name(function: str, sources: Container[str], objects: Sequence[str]) -
 
 @lru_cache(maxsize=256)
 def find_definition(source: Source, name: str) -> tuple[int, bool]:
-    """Return the line of a function, and whether it is `async`; line 1 if there is none."""
+    """Return the line of a function and whether it is `async`; line 1 if it is not found."""
     try:
         tree = ast.parse(source.text)
     except (SyntaxError, ValueError, RecursionError):

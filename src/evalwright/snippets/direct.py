@@ -1,6 +1,6 @@
-"""Call an author's functions in this process, without a deadline. For tests.
+"""Call an author's functions in this process, without a time limit. For tests.
 
-Functions are found and called, and their results read, as in a separate process.
+Functions are found and called, and their results are read, as in a separate process.
 """
 
 import asyncio
@@ -73,7 +73,7 @@ class DirectSnippets:
                     raise questions.stopped
 
     async def close(self) -> None:
-        """Refuse further calls; a second call does nothing."""
+        """Reject further calls of snippets. Calling it again does nothing."""
         if not self._closed:
             self._closed = True
             self._names.remove()
@@ -89,7 +89,7 @@ def _copy_arguments(arguments: Sequence[Any], objects: Sequence[str]) -> list[An
 async def _call_function(function: Function, arguments: list[Any]) -> Any:
     if function.is_async:
         value = function.call(arguments)
-    else:  # in a thread: it may wait for its answers, or run a loop of its own
+    else:  # in a thread, because it may block or run its own event loop
         value = await asyncio.to_thread(function.call, arguments)
     return await function.wait(value) if isinstance(value, Awaitable) else value
 

@@ -1,22 +1,22 @@
 """A pool of processes that call an author's functions.
 
-    pool = SnippetPool(sources_of(snippets), log=logger.info)
+    pool = SnippetPool(collect_sources(snippets), log=logger.info)
     scores = await pool.call(snippet.function("compute_scores"), [sample, trace], objects=(…))
 
-Concurrent calls of one function are sent in batches that take about a quarter of a
-second. Plain functions are called one after another, in `processes` processes; async functions,
-and all that query the model or wait for something outside, concurrently in one separate process.
+Calls of the same function are sent in batches that take about a quarter of a second. Plain
+functions are called one after another, in `processes` processes. Functions that are async, query
+the model or wait for something outside are called concurrently in one separate process.
 
-Holds:      a time limit per call, not counting waits for a model; rlimits on address
-            space, file size, open files and core dumps; an environment without keys; its own
-            standard streams: prints go to `log`, stdin is empty. A call that raises, hangs,
-            crashes its process, or does not return JSON fails alone. A process starts when it is
-            needed, and again after it has died; it and its group end with the engine.
-Does not:   isolate: snippets are as trusted as the project. They keep their state from call to
-            call, per process, and lose it when another call ends the process.
+Holds:      Each call has a time limit, not counting waits for a model. Processes have rlimits on
+            address space, file size, open files and core dumps, an environment without keys, an
+            empty stdin, and output that goes to `log`. A call that raises, hangs, crashes its
+            process or does not return JSON fails alone. Processes are started on demand and
+            restarted after they die. They and their process groups end with the engine.
+Does not:   Isolate the code: snippets are as trusted as the project. Each process keeps its state
+            between calls and loses it when it ends.
 
-A call that ends its process is identified by its mark, and fails. The other calls run again, in
-another process, unless they have queried the model: no query is paid for twice.
+A call that ends its process is identified by its mark and fails. The other calls run again in a new
+process, unless they have queried the model, because no query is paid for twice.
 """
 
 import asyncio
@@ -48,16 +48,16 @@ from evalwright.snippets.sources import Source, resolve_folders
 _BATCH = 500
 _BATCH_S = 0.25
 _FIRST_BATCH = 32
-# A stream of calls is collected this long; a single call does not wait.
+# Calls are collected for this time; a single call does not wait.
 _COLLECT_S = 0.002
 _STREAM_S = 0.01
-# How long calls wait before another process is started for them.
+# Time that calls wait before another process is started for them.
 _SPREAD_S = 0.1
-# How often to check what no descriptor tells: a call that takes too long, and a process that died
-# while a copy of it holds its socket.
+# Interval of checks that need polling: for calls that take too long, and for processes that died
+# while a fork holds their socket.
 _LOOK_S = 0.5
 _AGAIN_S = 0.02
-# How much longer a thread may take: the process itself ends its call in time.
+# Additional time for threads, because the process itself ends their calls in time.
 _GRACE_S = 1.0
 
 
@@ -76,7 +76,7 @@ class SnippetPool:
         self.sources = resolve_folders(sources, self.settings.directory)
         self.log = log
         self.broken: dict[str, tuple[str, str]] = {}
-        """Sources whose top level ends a process, and why: they are not loaded again."""
+        """Sources whose top level ended a process, with the reason. They are not loaded again."""
         self._processes = processes
         self._numbers = count(1)
         self._queues: defaultdict[Group, deque[SnippetCall]] = defaultdict(deque)
@@ -100,7 +100,7 @@ class SnippetPool:
         predict: Predict | None = None,
         waits: bool = False,
     ) -> Any:
-        """Return the JSON value of `source:function`; raise `SnippetFailed` if there is none."""
+        """Call `source:function` and return its JSON value, or raise `SnippetFailed`."""
         key, name = split_name(function, self.sources, objects)
         if self._closed:
             raise RuntimeError("the snippets are closed")
@@ -128,17 +128,17 @@ class SnippetPool:
                     worker.forget(call)
 
     async def close(self) -> None:
-        """End the processes; a second call does nothing."""
+        """End the processes. Calling it again does nothing."""
         self._closed = True
         if self._wake is not None:
             self._wake.cancel()
-        left = [call for queue in self._queues.values() for call in queue]
+        pending = [call for queue in self._queues.values() for call in queue]
         for worker in self._batch_workers + self._concurrent_workers:
-            left += worker.end()
+            pending += worker.end()
         self._batch_workers, self._concurrent_workers = [], []
         self._queues.clear()
-        for call in left:
-            call.fail(SnippetFailed("stopped", "the calls of snippets were stopped"))
+        for call in pending:
+            call.fail(SnippetFailed("stopped", "snippets were stopped"))
 
     def _enqueue(self, call: SnippetCall) -> None:
         self._queues[call.group].append(call)
@@ -153,7 +153,7 @@ class SnippetPool:
         if self._closed:
             return
         more = True
-        while more:  # a batch of each group in turn
+        while more:  # one batch per group in turn
             more = False
             for group in list(self._queues):
                 if worker := self._find_worker(group):
@@ -210,10 +210,10 @@ class SnippetPool:
         now = loop.time()
         if not self._waiting_since or not all(worker.ready for worker in self._batch_workers):
             self._waiting_since = now
-        left = self._waiting_since + _SPREAD_S - now
-        if left > 0 and self._wake is None:
-            self._wake = loop.call_later(left, self._dispatch)
-        return left <= 0
+        remaining_s = self._waiting_since + _SPREAD_S - now
+        if remaining_s > 0 and self._wake is None:
+            self._wake = loop.call_later(remaining_s, self._dispatch)
+        return remaining_s <= 0
 
     def _start(self, workers: "list[_SnippetWorker]", group: Group) -> "_SnippetWorker | None":
         try:
@@ -226,7 +226,7 @@ class SnippetPool:
         return worker
 
     def update(self, worker: "_SnippetWorker") -> None:
-        """Continue after a process has answered everything, or is dead."""
+        """Continue after a process has answered all calls or died."""
         sent = self._sent.pop(worker, None)
         if worker.worn and not worker.owed and not worker.dead:
             worker.end()
@@ -242,7 +242,7 @@ class SnippetPool:
             self._wake = asyncio.get_running_loop().call_soon(self._dispatch)
 
     def take_back(self, calls: list[SnippetCall]) -> None:
-        """Send calls to another process."""
+        """Queue calls again for a different process."""
         for call in reversed(calls):
             self._queues[call.group].appendleft(call)
 
@@ -271,15 +271,15 @@ _MESSAGE = msgspec.json.Decoder(_Message)
 
 
 class _SnippetWorker:
-    """One process and its pending calls."""
+    """A process and its pending calls."""
 
     def __init__(self, pool: SnippetPool, *, concurrent: bool) -> None:
         self.owed: dict[int, SnippetCall] = {}
         self.worn = False
-        """Whether it should get no more calls."""
+        """Whether the process should receive no more calls."""
         self.dead = False
         self.ready = False
-        """Whether it has started to serve."""
+        """Whether the process has started to serve calls."""
         self._pool, self._concurrent = pool, concurrent
         self._numbers = {key: number for number, key in enumerate(pool.sources)}
         self._answers: list[Answer] = []
@@ -292,21 +292,21 @@ class _SnippetWorker:
         self._process.send_orders(pool.settings, pool.sources, concurrent=concurrent)
 
     def send(self, calls: Sequence[SnippetCall]) -> None:
-        """Request calls of one group."""
+        """Send calls of one group."""
         group = calls[0].group
         path = self._pool.sources[group.key].path
         if not self.owed:
             self._process.printed.begin(path)
         elif self._process.printed.name != path:
-            self._process.printed.begin("")  # which of them prints is not known
+            self._process.printed.begin("")  # it is unknown which call prints
         line, good = encode_calls(group, self._numbers[group.key], calls)
         if good:
             self.owed.update({call.number: call for call in good})
             self._process.send(line)
-            self._look_soon()
+            self._schedule_check()
 
     def forget(self, call: SnippetCall) -> None:
-        """Drop a call whose caller is gone."""
+        """Drop a call whose caller was cancelled."""
         if call.number not in self.owed:
             return
         if self._concurrent:
@@ -316,7 +316,7 @@ class _SnippetWorker:
             self._pool.update(self)
 
     def end(self) -> list[SnippetCall]:
-        """End the process; return its pending calls."""
+        """End the process and return its pending calls."""
         self.dead = True
         if self._timer is not None:
             self._timer.cancel()
@@ -376,7 +376,7 @@ class _SnippetWorker:
         questions.begin(ask, question, pass_on)
 
     def _answer(self, answer: Answer) -> None:
-        """Send an answer, together with others that are due now."""
+        """Send an answer together with others that are ready."""
         self._answers.append(answer)
         if len(self._answers) == 1:
             self._loop.call_soon(self._send_answers)
@@ -386,13 +386,15 @@ class _SnippetWorker:
         if not self.dead:
             self._process.send(encode_answers(answers))
 
-    def _look_soon(self) -> None:
+    def _schedule_check(self) -> None:
         if self._timer is None:
             shortest = min(call.group.timeout_s for call in self.owed.values())
             delay = max(_AGAIN_S, min(_LOOK_S, shortest / 4, self._pool.settings.load_s / 4))
-            self._timer = self._loop.call_later(_AGAIN_S if self._suspect else delay, self._look)
+            self._timer = self._loop.call_later(
+                _AGAIN_S if self._suspect else delay, self._check_health
+            )
 
-    def _look(self) -> None:
+    def _check_health(self) -> None:
         self._timer = None
         if self.dead or not self.owed:
             return
@@ -409,10 +411,10 @@ class _SnippetWorker:
         elif self._loop_hangs(now):
             self._blame([], "timeout", "its event loop hung")
         else:
-            self._look_soon()
+            self._schedule_check()
 
     def _loop_hangs(self, now: float) -> bool:
-        """Whether the process's loop hangs, not because of a known call."""
+        """Whether the event loop hangs for a reason other than a known call."""
         beaten, marks = self._process.marks.last_beat(), self._process.marks.read()
         longest = max(call.group.timeout_s for call in self.owed.values())
         return bool(beaten) and not marks and now - beaten > longest + _GRACE_S
@@ -440,9 +442,9 @@ class _SnippetWorker:
             self._blame(busy, "crashed", reason)
 
     def _blame(self, numbers: list[int], kind: str, reason: str) -> None:
-        """Fail the calls that ended the process, and return the others."""
+        """Fail the calls that ended the process and return the others."""
         self.dead = True
-        self._process.kill()  # reads what it sent before
+        self._process.kill()  # also reads what it sent before
         guilty = [self.owed[number] for number in numbers if number in self.owed]
         loading = [number for number in numbers if number < 0]
         owed = self.end()
@@ -464,8 +466,8 @@ class _SnippetWorker:
             )
             for call in guilty:
                 self._fail(call, kind, several + reason)
-        rest = [call for call in owed if call not in guilty]
-        self._give_back(rest, reason, known=bool(guilty or numbers))
+        innocent = [call for call in owed if call not in guilty]
+        self._give_back(innocent, reason, known=bool(guilty or numbers))
         self._pool.update(self)
 
     def _fail_all(self, calls: list[SnippetCall], kind: str, text: str) -> list[SnippetCall]:

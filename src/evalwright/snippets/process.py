@@ -1,9 +1,9 @@
-"""One process that runs an author's code.
+"""A process that runs an author's code.
 
-It has a socket to the engine, a pipe for its output, and a page of shared memory that shows
-what it is doing. Its environment has the few variables that Python needs and those of the settings:
-none of the user's keys. When it ends, so does its group; a process that left the group (`setsid`)
-stays.
+The process has a socket to the engine, a pipe for its output, and a page of shared memory that
+shows what it is doing. Its environment contains only the few variables that Python needs and those
+in the settings, and none of the user's keys. When it ends, its process group also ends, except
+processes that left the group (`setsid`).
 """
 
 import asyncio
@@ -27,11 +27,11 @@ from evalwright.snippets.inside.tracing import forbid_tracing
 from evalwright.snippets.sources import Source
 
 MAX_RESULT_BYTES = 256 * 1024**2
-"""Maximum bytes of a result: a scorer of all samples returns the scores of a whole dataset."""
+"""Maximum size of a result in bytes. A scorer may return the scores of a whole dataset."""
 MAX_LOG_BYTES = 256 * 1024
-"""Maximum bytes that a batch of calls may print; the rest is dropped."""
+"""Maximum number of bytes that a batch of calls may print; the rest is dropped."""
 _LINE_BYTES = 64
-"""Cost of a line besides its text, so that a million empty lines are not free."""
+"""Bytes counted per line in addition to its text, so that empty lines also count."""
 
 Log = Callable[[str], None]
 
@@ -47,20 +47,20 @@ _CHUNK_BYTES = 256 * 1024
 
 
 class SnippetSettings(Struct, frozen=True, kw_only=True):
-    """What the processes may use. Rlimits that the system refuses are not set."""
+    """Settings and limits of the processes. Rlimits that the system rejects are not set."""
 
     environment: dict[str, str] = {}
-    """Variables besides the few that Python needs. No other variable is passed on."""
+    """Environment variables to set in addition to the few that Python needs."""
     python: str = sys.executable
     directory: Path | None = None
-    """Their working directory; None for the engine's."""
+    """Working directory; None for the engine's."""
     timeout_s: float = 60.0
-    """The default time of a call. Waiting for a model does not count."""
+    """Default time limit of a call. Waiting for a model does not count."""
     load_s: float = 60.0
-    """Time limit for the top level of a source: imports may be slow."""
+    """Time limit for the top level of a source, because imports may be slow."""
     max_result_bytes: int = MAX_RESULT_BYTES
     address_space_bytes: int = 16 * 1024**3
-    """Address space; array libraries reserve far more than they use."""
+    """Limit of the address space. Array libraries reserve far more than they use."""
     file_bytes: int = 1024**3
     open_files: int = 1024
 
@@ -68,7 +68,7 @@ class SnippetSettings(Struct, frozen=True, kw_only=True):
 class SnippetProcess:
     """A child process; ChildProcessError if it cannot be started.
 
-    `on_line` is called with each line that it sends, `on_loss` once when no more can come.
+    `on_line` is called with each received line, and `on_loss` once when the connection has ended.
     """
 
     def __init__(
@@ -86,19 +86,19 @@ class SnippetProcess:
         self._loop = asyncio.get_running_loop()
         self.printed = _PrintedLines(log)
         self.started_at = time.monotonic()
-        self._channel, theirs = socket.socketpair()
+        self._channel, child_socket = socket.socketpair()
         self._output, writer = os.pipe()
         with tempfile.TemporaryFile() as memory:
             memory.truncate(SIZE)
             try:
-                self._process = _start(settings, theirs.fileno(), memory.fileno(), writer)
+                self._process = _start(settings, child_socket.fileno(), memory.fileno(), writer)
             except OSError as error:
                 self._channel.close()
                 os.close(self._output)
                 text = f"{error.filename or settings.python}: {error.strerror}"
                 raise ChildProcessError(f"cannot start a process for snippets: {text}") from error
             finally:
-                theirs.close()
+                child_socket.close()
                 os.close(writer)
             self.marks = Activity(memory.fileno())
         self._channel.settimeout(0)
@@ -108,13 +108,13 @@ class SnippetProcess:
 
     @property
     def pid(self) -> int:
-        """The number of the process and of its group."""
+        """Id of the process and of its group."""
         return self._process.pid
 
     def send_orders(
         self, settings: SnippetSettings, sources: Mapping[str, Source], *, concurrent: bool
     ) -> None:
-        """Send what it needs before its first call."""
+        """Send the settings and sources that the process needs before its first call."""
         orders = {
             "sources": sources,
             "concurrent": concurrent,
@@ -129,7 +129,7 @@ class SnippetProcess:
         self.send(msgspec.json.encode(orders) + b"\n")
 
     def send(self, data: bytes) -> None:
-        """Send all of it, without waiting."""
+        """Send all data, without waiting."""
         if self._closed:
             return
         waiting = bool(self._unsent)
@@ -140,31 +140,31 @@ class SnippetProcess:
                 self._loop.add_writer(self._channel, self._write)
 
     def drain(self) -> None:
-        """Read what has been sent and printed."""
+        """Read all lines and output that have arrived."""
         while not self._closed and self._receive() == "more":
             pass
         self.read_output()
 
     def read_output(self) -> None:
-        """Read what has been printed."""
+        """Read the printed output that has arrived."""
         while True:
             try:
                 chunk = os.read(self._output, _CHUNK_BYTES)
             except BlockingIOError:
                 return
-            if not chunk:  # it has closed its streams
+            if not chunk:  # the process has closed its streams
                 self._loop.remove_reader(self._output)
                 return
             self.printed.take(chunk)
 
     def is_dead(self) -> bool:
-        """Whether it has ended, even if a copy of it holds its socket."""
+        """Whether the process has ended, even if a fork holds its socket."""
         return self._process.returncode is not None or is_dead(self._process)
 
     def end(self) -> tuple[str, list[int]]:
-        """End it and its group; return how it ended, and the numbers of the calls it was running.
+        """End the process and its group; return how it ended and the calls that it was running.
 
-        A process that only closed its connection is not blamed on a call.
+        If the process only closed its connection, no call is held responsible.
         """
         lost_at = time.monotonic()
         while not is_dead(self._process):
@@ -180,7 +180,7 @@ class SnippetProcess:
         return f"the process {_describe_exit(self._process.returncode)}", busy
 
     def kill(self) -> None:
-        """End it and its group now. A second call does nothing."""
+        """Kill the process and its group. Calling it again does nothing."""
         if self._process.returncode is not None:
             return
         kill_group(self._process)
@@ -199,7 +199,7 @@ class SnippetProcess:
             sent = self._channel.send(self._unsent)
         except BlockingIOError:
             return
-        except OSError:  # it died before it had read all; the reader notices
+        except OSError:  # the process died before it read everything; the reader notices
             sent = len(self._unsent)
         del self._unsent[:sent]
         if not self._unsent:
@@ -211,7 +211,7 @@ class SnippetProcess:
             self._on_loss()
 
     def _receive(self) -> Literal["more", "none", "end"]:
-        """Whether something arrived, and whether more can arrive."""
+        """Return whether data arrived and whether more can arrive."""
         try:
             chunk = self._channel.recv(_CHUNK_BYTES)
         except BlockingIOError:
@@ -225,7 +225,7 @@ class SnippetProcess:
             *lines, self._unread = self._unread.split(b"\n")
             for line in lines:
                 self._on_line(line)
-        # Only something other than our script sends more than a result.
+        # The script never sends more than a result; anything larger comes from other code.
         return "more" if len(self._unread) <= self._max_bytes else "end"
 
 
@@ -233,9 +233,9 @@ def _start(
     settings: SnippetSettings, channel: int, memory: int, output: int
 ) -> subprocess.Popen[bytes]:
     inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    forbid_tracing()  # our environment may hold keys
+    forbid_tracing()  # this environment may contain keys
     return subprocess.Popen(
-        # -P: nothing from the directory of the script.
+        # -P: do not import from the script's folder.
         [settings.python, "-P", _SCRIPT, str(channel), str(memory), _OBJECTS],
         stdin=subprocess.DEVNULL,
         stdout=output,
@@ -257,7 +257,7 @@ def _describe_exit(status: int) -> str:
 
 
 class _PrintedLines:
-    """Logs whole lines, up to a size."""
+    """Logs whole lines up to a total size."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -265,18 +265,18 @@ class _PrintedLines:
         self._left = 0
         self._since = 0.0
         self.name = ""
-        """The source that is printing."""
+        """Name of the source that is printing."""
         self.last = ""
-        """The last line that was not empty."""
+        """Last non-empty line."""
 
     def begin(self, name: str) -> None:
-        """Switch to another source, with the full size again."""
+        """Switch to a different source and reset the size limit."""
         self.end()
         self.name = name
         self._left, self._since = MAX_LOG_BYTES, time.monotonic()
 
     def take(self, chunk: bytes) -> None:
-        """Log its complete lines."""
+        """Log the complete lines in a chunk."""
         if time.monotonic() - self._since > 1:
             self._left, self._since = MAX_LOG_BYTES, time.monotonic()
         if self._left < 0:
@@ -288,7 +288,7 @@ class _PrintedLines:
             self._write_line(line)
         if self._left < 0:
             self.end()
-            self._log(f"… more than {MAX_LOG_BYTES} bytes were printed, the rest is dropped")
+            self._log(f"… more than {MAX_LOG_BYTES} bytes were printed; the rest is dropped")
 
     def end(self) -> None:
         """Log an incomplete line."""
@@ -303,7 +303,7 @@ class _PrintedLines:
 
 
 def _plain(text: str) -> str:
-    """Replace control characters: a snippet may print a model's output."""
+    """Replace control characters, because a snippet may print a model's output."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -1,4 +1,4 @@
-"""The pieces of Python whose functions are called."""
+"""Python sources whose functions are called."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,23 +12,23 @@ NO_SECRETS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType({})
 
 
 class Source(Struct, frozen=True):
-    """A piece of Python that defines functions."""
+    """Python code that defines functions."""
 
     text: str
     path: str
-    """Its file, as tracebacks show it."""
+    """Path of the file, as shown in tracebacks."""
     line: int = 1
-    """Its first line in that file."""
+    """First line of the code in that file."""
     folder: str = ""
-    """The folder of the modules next to it; empty for the folder of `path`."""
+    """Folder of the modules that the code may import; empty for the folder of `path`."""
     secrets: tuple[tuple[str, str], ...] = ()
-    """Placeholders in its strings, each with the value that replaces it at run time."""
+    """Placeholders in strings, each with the value that replaces it at run time."""
 
 
-def sources_of(
+def collect_sources(
     snippets: Iterable[Snippet], secrets: Mapping[str, tuple[tuple[str, str], ...]] = NO_SECRETS
 ) -> dict[str, Source]:
-    """Return the sources that `Snippet.function` names; `secrets` maps keys of snippets."""
+    """Return the sources of snippets, by key; `secrets` maps snippet keys to placeholders."""
     return {
         snippet.key: Source(
             snippet.text, snippet.path, snippet.line, secrets=secrets.get(snippet.key, ())
@@ -38,7 +38,7 @@ def sources_of(
 
 
 def resolve_folders(sources: Mapping[str, Source], directory: Path | None) -> dict[str, Source]:
-    """Return the same sources with their folders."""
+    """Return the sources with absolute folders."""
     base = (directory or Path()).absolute()
     return {
         key: source if source.folder else structs.replace(source, folder=_find_folder(source, base))

@@ -263,9 +263,8 @@ def input_text(conversation: dict[str, Any]) -> str:
 def conversation_answer(conversation: dict[str, Any]) -> str:
     """Return the answer's text; for embeddings and custom tasks, its JSON."""
     raw_outputs = conversation["raw_outputs"]
-    if raw_outputs and (
-        text := answer_text(raw_outputs[-1])
-    ):  # the fast path for most conversations
+    # The fast path for most conversations.
+    if raw_outputs and (text := answer_text(raw_outputs[-1])):
         return text
     output = SolverTrace.from_json(conversation).read_output()
     return "" if output is None else to_text(output)

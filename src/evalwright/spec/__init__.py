@@ -1,1 +1,1 @@
-"""What an author may write, and how it is checked."""
+"""The formats that authors write (records and documents), and their checks."""

@@ -1,6 +1,6 @@
-"""One file being checked: iterate for its issues, then read the counts.
+"""The check of one file: iterate over its issues, then read the counts.
 
-Only the ids are kept, so a file of any size can be checked.
+Only ids are kept in memory, so a file of any size can be checked.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,13 +12,13 @@ from evalwright.types import Issue, TaskSpec
 
 
 def is_project(path: str) -> bool:
-    """Whether a path is that of task documents rather than task records."""
-    # Unlike pathlib's, it is False for what may not be looked at.
+    """Whether a path contains task documents, not task records."""
+    # Unlike pathlib's method, this returns False if access is denied.
     return path.endswith((".yaml", ".yml")) or isdir(path)  # noqa: PTH112
 
 
 def drop_duplicates(issues: Iterable[Issue]) -> list[Issue]:
-    """Keep each issue once: a file that is reached in two ways reports it under two fields."""
+    """Keep each issue once: a file that is reached in two ways reports issues under two fields."""
     unique: dict[tuple[object, ...], Issue] = {}
     for issue in issues:
         unique.setdefault((issue.file, issue.line, issue.column, issue.rule, issue.detail), issue)
@@ -26,7 +26,7 @@ def drop_duplicates(issues: Iterable[Issue]) -> list[Issue]:
 
 
 def sort_issues(issues: Iterable[Issue]) -> list[Issue]:
-    """Keep each issue once, file by file, in the order of lines."""
+    """Keep each issue once, sorted by file and line."""
     unique = drop_duplicates(issues)
     files = list(dict.fromkeys(issue.file for issue in unique))
     order = {file: number for number, file in enumerate(files)}
@@ -34,13 +34,13 @@ def sort_issues(issues: Iterable[Issue]) -> list[Issue]:
 
 
 class Checking:
-    """Iterate once; `valid`, `errors` and `unreadable` are complete when the iteration ends."""
+    """Iterate once. `valid`, `errors` and `unreadable` are complete when the iteration ends."""
 
     kind = "records"
     noun = "record"
-    """What is counted as valid."""
+    """Name of the units that `valid` counts."""
     level: Literal["error", "warning"] = "error"
-    """How bad an issue is."""
+    """Severity of the issues."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -48,9 +48,9 @@ class Checking:
         self.rules: dict[str, int] = {}
         """Number of issues per rule."""
         self.warnings: list[Issue] = []
-        """Deprecated spellings, which are accepted."""
+        """Warnings, such as deprecated syntax."""
         self.unreadable: Unreadable | None = None
-        """Set if the file could not be read to its end; issues found before that still count."""
+        """Set if the file could not be read to its end. Earlier issues still count."""
 
     @property
     def errors(self) -> int:

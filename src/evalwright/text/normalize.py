@@ -7,7 +7,7 @@
     drop_whitespace   remove all whitespace
 
 Does not:   remove accents or Arabic vowel marks, map digits or full-width letters to ASCII, or
-remove the articles of other languages.
+            remove the articles of other languages.
 """
 
 import re

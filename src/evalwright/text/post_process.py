@@ -3,8 +3,8 @@
 The functions are deterministic and stateless. `RULES` has one function per rule in the vocabulary.
 
 Does not:   interpret the answer. `extract_letter` returns the `A` of "A good guess is C". It
-compares code points, so an `A` with a combining accent is an `A`. `extract_code_block` supports
-only backticks, not `~~~` or `>` quotes.
+            compares code points, so an `A` with a combining accent is an `A`. `extract_code_block`
+            supports only backticks, not `~~~` or `>` quotes.
 """
 
 import re
@@ -58,10 +58,11 @@ def extract_code_block(text: str) -> str:
     of that line (`python`) is not part of the body. The block ends
 
     1. at the first fence that is at least as long as the opening fence and begins or ends its line.
-    A fence inside a line of code (`if line == "```":`) does not end the block, and neither does a
-    fence on its own line that is indented four or more columns more than the opening line (in a
-    docstring); 2. if there is none, at the first fence of that length anywhere; 3. if there is
-    none, at the end of the text.
+       A fence inside a line of code (`if line == "```":`) does not end the block, and neither does
+       a fence on its own line that is indented four or more columns more than the opening line (in
+       a docstring);
+    2. if there is none, at the first fence of that length anywhere;
+    3. if there is none, at the end of the text.
 
     The line break before the closing fence is not part of the body. If the opening fence is
     indented, the common indentation of the body's lines is removed, up to the column of the fence.
@@ -99,9 +100,8 @@ def _body(opened: str, opening: re.Match[str], lines: Sequence[str]) -> str:
     indent = len(opened) - len(opened.lstrip())
     end = _end(lines, re.compile(f"`{{{len(opening[0])},}}"), indent + _DEEPEST_CLOSING)
     number, last = end or (len(lines), "")
-    body = (
-        [*lines[:number], last] if last.strip() else lines[:number]
-    )  # there is code before the fence
+    # There is code before the fence.
+    body = [*lines[:number], last] if last.strip() else lines[:number]
     text = "\n".join(_dedent(body, opening.start()))
     return text if end is None or last.strip() else text.removesuffix("\r")
 

@@ -7,10 +7,10 @@ The last three use the same tokens: runs of Unicode `\w` characters, in lowercas
     "Don't stop, 3.5x!"  →  don  t  stop  3  5x
 
 Does not:   segment scripts that are written without spaces (a Chinese sentence is one token),
-normalize Unicode (é as one code point differs from é as two), or join tokens that `\w` splits
-(emoji are not tokens, and a combining mark, such as an Arabic vowel or a Devanagari vowel sign,
-ends a token). `exact_match` does not fold case, width or Unicode forms: `Paris` differs from
-`paris`. Use the post-process rule `lower`.
+            normalize Unicode (é as one code point differs from é as two), or join tokens that `\w`
+            splits (emoji are not tokens, and a combining mark, such as an Arabic vowel or a
+            Devanagari vowel sign, ends a token). `exact_match` does not fold case, width or Unicode
+            forms: `Paris` differs from `paris`. Use the post-process rule `lower`.
 """
 
 import re

@@ -1,6 +1,6 @@
 import pytest
 
-from evalwright.clients.llama.model import Piece, whole_at, windows
+from evalwright.clients.llama.model import Piece, completes_character, windows
 
 
 @pytest.mark.parametrize("length", [1, 2, 9, 10, 11, 14, 15, 16, 99])
@@ -38,4 +38,4 @@ def test_a_token_is_whole_where_a_character_ends(
 ) -> None:
     tokens = [Piece(number, piece) for number, piece in enumerate(pieces)]
 
-    assert [*whole_at(tokens)] == expected
+    assert [*completes_character(tokens)] == expected

@@ -11,7 +11,7 @@ from evalwright.components import snippets_in
 from evalwright.datasets.synthesizers.synthesizer import AnySynthesizer
 from evalwright.ports import Case
 from evalwright.snippets.direct import DirectSnippets
-from evalwright.snippets.sources import sources_of
+from evalwright.snippets.sources import collect_sources
 from evalwright.types import Request, Sample
 
 SYNTHESIZERS: TypeAdapter[Any] = TypeAdapter(AnySynthesizer)
@@ -40,7 +40,7 @@ def synthesized(
         sample=Sample(str(index), row),
         model=model(lambda _: ""),
         models=models,
-        snippets=DirectSnippets(sources_of(snippets_in(made))),
+        snippets=DirectSnippets(collect_sources(snippets_in(made))),
     )
     rows: list[dict[str, Any]] = asyncio.run(made.synthesize(case))
     return rows

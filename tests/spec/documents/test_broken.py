@@ -77,7 +77,7 @@ data.yaml:3:24: unknown_key: unknown key `smaples`; expected `filters`, `missing
         ),
         pytest.param(
             b"key: countries\ndisplay_name: Caf\xe9s\n",
-            "data.yaml:2: not_text: expected UTF-8, but the byte 0xe9 is not; save it as UTF-8\n"
+            "data.yaml:2: not_text: expected UTF-8, but byte 0xe9 is invalid; save it as UTF-8\n"
             "0 valid documents, 1 error: not_text 1\n",
             id="Latin 1",
         ),
@@ -113,7 +113,7 @@ def test_a_file_of_gigabytes_is_not_read(tmp_path: Path, monkeypatch: pytest.Mon
 
     assert code == 1
     assert said == (
-        "data.yaml:1: too_large: expected at most 10 MB, the file is larger; "
+        "data.yaml:1: too_large: expected at most 10 MB, but the file is larger; "
         "move data to a dataset file\n"
         "0 valid documents, 1 error: too_large 1\n"
     )

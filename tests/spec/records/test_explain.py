@@ -182,8 +182,8 @@ def test_the_first_unknown_field_in_the_records_order_counts() -> None:
         pytest.param("few_shot_example", "did you mean `few_shot_examples`?", id="a misspelt one"),
         pytest.param("Task_ID", "did you mean `task_id`?", id="another case"),
         pytest.param("metadatas", "did you mean `metadata`?", id="a letter too many"),
-        pytest.param("difficulty", "put your own fields under `metadata`", id="one of their own"),
-        pytest.param("x" * 99, "put your own fields under `metadata`", id="a long one"),
+        pytest.param("difficulty", "put additional fields under `metadata`", id="one of their own"),
+        pytest.param("x" * 99, "put additional fields under `metadata`", id="a long one"),
     ],
 )
 def test_an_unknown_field_gets_a_hint(name: str, told: str) -> None:

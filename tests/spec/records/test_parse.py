@@ -106,16 +106,16 @@ def test_keys_of_different_objects_or_spellings_are_different(text: str) -> None
             f"[1e{'9' * 99}]", 2, f"the number `1e{'9' * 38}` is out of range", id="many digits"
         ),
         pytest.param(
-            f"[{'9' * 4301}]", 2, "an integer of 4,301 digits is out of range", id="a long one"
+            f"[{'9' * 4301}]", 2, "an integer with 4,301 digits is out of range", id="a long one"
         ),
-        pytest.param("[01]", 3, "a number may not begin with 0", id="01"),
-        pytest.param("[-01]", 4, "a number may not begin with 0", id="-01"),
-        pytest.param("[1.]", 3, "a number that JSON does not allow", id="1."),
-        pytest.param("[0x10]", 3, "a number that JSON does not allow", id="0x10"),
-        pytest.param("[1_000]", 3, "a number that JSON does not allow", id="1_000"),
-        pytest.param("[1e]", 3, "a number that JSON does not allow", id="1e"),
-        pytest.param("[.5]", 2, "`.` cannot begin a JSON value", id=".5"),
-        pytest.param("[+1]", 2, "`+` cannot begin a JSON value", id="+1"),
+        pytest.param("[01]", 3, "a number must not start with 0", id="01"),
+        pytest.param("[-01]", 4, "a number must not start with 0", id="-01"),
+        pytest.param("[1.]", 3, "JSON does not allow this number", id="1."),
+        pytest.param("[0x10]", 3, "JSON does not allow this number", id="0x10"),
+        pytest.param("[1_000]", 3, "JSON does not allow this number", id="1_000"),
+        pytest.param("[1e]", 3, "JSON does not allow this number", id="1e"),
+        pytest.param("[.5]", 2, "`.` cannot start a JSON value", id=".5"),
+        pytest.param("[+1]", 2, "`+` cannot start a JSON value", id="+1"),
         pytest.param("[nan]", 2, "`nan` is not a JSON value", id="nan"),
     ],
 )
@@ -169,7 +169,7 @@ def test_fewer_digits_are_taken_where_python_was_told_so() -> None:
 def test_half_a_surrogate_pair_is_no_text(text: str, column: int) -> None:
     error = refusal(text)
 
-    assert error.detail == r"a `\u` escape that is half of a surrogate pair"
+    assert error.detail == r"a `\u` escape is half of a surrogate pair"
     assert error.column == column
 
 
@@ -195,9 +195,11 @@ def test_whole_pairs_are_text(text: str) -> None:
         pytest.param('{"a": ', " ", "the line ends before the record does", id="cut at a value"),
         pytest.param('{"a', '"a', "this string is not closed", id="cut in a string"),
         pytest.param('["é", "a]', '"a]', "this string is not closed", id="no closing quote"),
-        pytest.param('{"a": 1,}', ",}", "a comma before the closing brace", id="brace"),
-        pytest.param('{"a": 1, }', ", }", "a comma before the closing brace", id="and a space"),
-        pytest.param("[1,2,]", ",]", "a comma before the closing bracket", id="bracket"),
+        pytest.param('{"a": 1,}', ",}", "remove the comma before the closing brace", id="brace"),
+        pytest.param(
+            '{"a": 1, }', ", }", "remove the comma before the closing brace", id="and a space"
+        ),
+        pytest.param("[1,2,]", ",]", "remove the comma before the closing bracket", id="bracket"),
         pytest.param("[1 2]", "2]", "a comma is missing here", id="no comma"),
         pytest.param('{"a": "b" "c": 1}', '"c"', "a comma is missing here", id="no comma, object"),
         pytest.param('{"a" 1}', "1}", "a colon is missing here", id="no colon"),
@@ -209,12 +211,12 @@ def test_whole_pairs_are_text(text: str) -> None:
         pytest.param("[True]", "True", "`True` is not a JSON value; write `true`", id="True"),
         pytest.param("[None]", "None", "`None` is not a JSON value; write `null`", id="None"),
         pytest.param("[abc]", "abc", "`abc` is not a JSON value", id="a bare word"),
-        pytest.param("// x", "//", "`/` cannot begin a JSON value", id="a comment"),
+        pytest.param("// x", "//", "`/` cannot start a JSON value", id="a comment"),
         pytest.param("{} {}", "{}", "text after the record; write one record per line", id="two"),
         pytest.param("{}x", "x", "text after the record; write one record per line", id="more"),
         pytest.param('["\t"]', '\t"', "a control character inside a string; escape it", id="tab"),
         pytest.param('["\0"]', '\0"', "a control character inside a string; escape it", id="NUL"),
-        pytest.param(r'["\x41"]', r"\x", "an escape that JSON does not have", id="\\x"),
+        pytest.param(r'["\x41"]', r"\x", "JSON does not have this escape", id="\\x"),
         pytest.param(r'["\u12"]', r"\u", r"a `\u` escape needs four hexadecimal digits", id="\\u"),
         pytest.param("\ufeff{}", "\ufeff", "unexpected character U+FEFF", id="BOM"),
         pytest.param("[\xa01]", "\xa0", "unexpected character U+00A0", id="nbsp"),

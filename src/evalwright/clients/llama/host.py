@@ -1,9 +1,9 @@
-"""The program of the process that a model runs in: load, serve on a socket, end with stdin.
+"""Load a model and serve it on a socket until stdin is closed. Runs in a separate process.
 
-It is started as a script, with the one package that it needs. The first line of stdin is JSON: the
-paths of the model and the socket, and the settings. `ready` on stdout says that it is loaded.
-The end of stdin ends the process and removes the folder of the socket: neither outlives an engine
-that was killed.
+The script is started with the one package that it needs. The first line on stdin is JSON with the
+paths of the model and the socket, and the settings. The script writes `ready` to stdout when the
+model is loaded. When stdin is closed, the process ends and removes the folder of the socket. Both
+are therefore cleaned up even if the engine is killed.
 """
 
 import ctypes
@@ -30,11 +30,11 @@ def main() -> None:
     except RuntimeError:
         _wait_for_log()
         os._exit(1)
-    _end_with_parent(None)  # from here on the end of stdin says so, and the folder can be removed
+    _end_with_parent(None)  # from here, stdin signals the end, and the folder can be removed
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     sys.stdin.buffer.read()
-    shutil.rmtree(os.path.dirname(settings["socket"]), ignore_errors=True)  # noqa: PTH120 - it is a string
+    shutil.rmtree(os.path.dirname(settings["socket"]), ignore_errors=True)  # noqa: PTH120 - the path is a string
     del server
     os._exit(0)
 
@@ -51,18 +51,18 @@ def serve(settings: dict[str, Any]) -> Any:
     params.cpuparams.n_threads = settings["threads"]
     params.cpuparams_batch.n_threads = settings["threads"]
     params.verbosity = _ERRORS_ONLY
-    params.cache_ram_mib = 0  # prompts of the past, by default in 8 GiB of memory
+    params.cache_ram_mib = 0  # disables the cache of past prompts, by default 8 GiB
     params.ui = False
-    # Both are faster on some machines. But then a probability depends on what is computed together:
-    # on the number of threads with the first, on how many answers are under way with the second.
+    # Both are faster on some machines, but make probabilities depend on what is computed together:
+    # the first on the number of threads, the second on the number of concurrent answers.
     params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     params.no_extra_bufts = True
-    params.fit_params = False  # what was asked for is what runs
+    params.fit_params = False  # use exactly the requested settings
     return xllamacpp.Server(params)
 
 
 def _wait_for_log() -> None:
-    """Wait until the reason is in the log: a thread of llama.cpp writes it."""
+    """Wait until a thread of llama.cpp has written the reason to the log."""
     deadline = time.monotonic() + _LONGEST_LOG_S
     while not os.fstat(sys.stderr.fileno()).st_size and time.monotonic() < deadline:
         time.sleep(_SHORTEST_LOG_S)
@@ -70,7 +70,7 @@ def _wait_for_log() -> None:
 
 
 def _end_with_parent(sign: signal.Signals | None) -> None:
-    """Linux only: end with the parent while a model is loading and nothing reads stdin."""
+    """Linux only: end with the parent while the model is loading and stdin is not read."""
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, sign or 0)
 

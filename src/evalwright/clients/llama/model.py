@@ -1,22 +1,22 @@
-"""A local model: answers with log-probabilities, and computes the likelihood of given answers.
+"""A local model that answers with log-probabilities and scores given answers by likelihood.
 
-An answer goes through the chat template of the file. Its log-probabilities are those of the tokens
-that complete a character: llama.cpp does not report the others.
+Chats use the chat template in the model file. Log-probabilities exist only for tokens that complete
+a character, because llama.cpp does not report the others.
 
-The same request has the same answer, to the last digit, whatever runs concurrently and in however
-many threads. llama.cpp computes concurrent requests together, and the digits of a probability
-depend on whether the tokens of a sequence were computed one at a time or several. So each prompt
-is computed alone, with nothing taken from an earlier one, and what follows token by token.
+The same request has the same answer, to the last digit, independent of concurrent requests and the
+number of threads. llama.cpp batches concurrent requests, and the last digits of a probability
+depend on how many tokens of a sequence are computed at a time. Each prompt is therefore computed
+alone and from its start, and the tokens after it are computed one at a time.
 
-To score a given answer, the model is forced to generate it: a grammar of the answer's tokens leaves
-no choice, and the probabilities are those before the grammar. The answer is split into tokens by
-itself, as if the model generated it after the prompt. Answers of one token, such as the letters of
-options, are all read from the last position of the prompt, for the cost of one. A token that ends
-inside a character is looked up separately, which takes longer.
+To score a given answer, a grammar forces the model to generate the answer's tokens. The
+probabilities are those before the grammar is applied. The answer is tokenized separately from the
+prompt. Answers of one token, such as the letters of options, are all read from the last position of
+the prompt, in one request. A token that ends inside a character is looked up separately, which
+takes longer.
 
-A text without a prompt is scored after the token that begins all texts (`bos`, or else `eos`;
-if the model has neither, all tokens but the first). A text longer than the context is scored in
-windows: each token after at least half a context of those before it.
+A text without a prompt is scored after the model's start token (`bos`, or else `eos`; if the model
+has neither, the first token is not scored). A text longer than the context is scored in windows:
+each token follows at least half a context of preceding tokens.
 """
 
 from codecs import getincrementaldecoder
@@ -37,19 +37,19 @@ from evalwright.errors import ModelError
 from evalwright.types import Completion, Message, Request
 
 VERSION = 1
-"""Increases with every change of the requests that could change an answer."""
+"""Increase it with every change to the requests that could change an answer."""
 T = TypeVar("T")
 
 _CHAT = "/v1/chat/completions"
 _LIKELIEST = 1000
-"""Tokens whose probabilities are requested at once."""
+"""Number of tokens whose probabilities are requested at a time."""
 _ALL = 1_000_000
-"""More tokens than any vocabulary has."""
+"""Larger than the size of any vocabulary."""
 _SURELY = 1e6
 _GRAMMAR_START = "%llguidance {}\nstart: "
-"""Begins a grammar of tokens. llama.cpp's own format has no tokens for partial characters."""
+"""Start of a token grammar. llama.cpp's own format does not support tokens inside characters."""
 _MARGIN = 8
-"""Tokens of a context that stay free: its end is never filled."""
+"""Number of tokens at the end of a context that are never used."""
 
 
 class Llama:
@@ -61,7 +61,7 @@ class Llama:
     def __init__(
         self, spec: ServerSpec, parameters: dict[str, Any], *, digest: str, engine: str, tell: Tell
     ) -> None:
-        """Take the `digest` of the file, and the version of llama.cpp: both affect answers."""
+        """`digest` of the file and `engine`, the version of llama.cpp, affect the answers."""
         facts = {
             "file": digest,
             "engine": engine,
@@ -78,7 +78,7 @@ class Llama:
         self._weigher: _Weigher | None = None
 
     async def complete(self, request: Request) -> Completion:
-        """Answer, or score the given answers."""
+        """Generate an answer, or score the given answers."""
         if request.task == "embeddings":
             raise ModelError(
                 "unsupported",
@@ -99,7 +99,7 @@ class Llama:
             return await weigher.weigh_answers(request.messages, request.given, slot)
 
     async def close(self) -> None:
-        """Leave the server, which ends after its last user."""
+        """Leave the server, which ends when its last user leaves."""
         server, self._server, self._weigher = self._server, None, None
         if server is not None:
             await server.leave()
@@ -108,13 +108,13 @@ class Llama:
         self, server: LlamaServer, request: Request, body: dict[str, Any]
     ) -> Completion:
         if body["logprobs"]:
-            body.setdefault("top_logprobs", 1)  # else it lists twenty per token
+            body.setdefault("top_logprobs", 1)  # by default, llama.cpp lists twenty per token
         if isinstance(seed := body["seed"], int):
             body["seed"] = seed + request.trial
         if not body["cache_prompt"]:
             async with server.prompting:
                 await server.ask(_CHAT, {**body, "max_tokens": 0}, openai.ChatReply)
-            body["cache_prompt"] = True  # it is there now, computed by itself
+            body["cache_prompt"] = True  # the prompt has now been computed alone
         reply = await server.ask(_CHAT, body, openai.ChatReply)
         if not reply.choices:
             raise ModelError("empty", "the reply has no choices")
@@ -130,7 +130,7 @@ class _Token(Struct, frozen=True, gc=False):
 
 class _GeneratedToken(_Token, frozen=True, gc=False):
     top_logprobs: list[_Token] = []
-    """The likeliest tokens at its position."""
+    """The most likely tokens at this position."""
 
 
 class _Generation(Struct, frozen=True):
@@ -141,7 +141,7 @@ class _Generation(Struct, frozen=True):
 
     @property
     def likeliest(self) -> dict[int, float]:
-        """The log-probabilities of the likeliest tokens at the first position."""
+        """Log-probabilities of the most likely tokens at the first position."""
         first = self.completion_probabilities[:1]
         return {token.id: token.logprob for place in first for token in place.top_logprobs}
 
@@ -151,14 +151,14 @@ class _TokenIds(Struct, frozen=True):
 
 
 class Piece(Struct, frozen=True, gc=False):
-    """A token and its text; bytes if it is part of a character."""
+    """A token and its text, or bytes if the token is part of a character."""
 
     id: int
     piece: str | list[int]
 
     @property
     def content(self) -> bytes:
-        """Its bytes."""
+        """The token's bytes."""
         return self.piece.encode() if isinstance(self.piece, str) else bytes(self.piece)
 
 
@@ -191,7 +191,7 @@ class _Weigher:
     async def weigh_answers(
         self, messages: Sequence[Message], given: Sequence[str], slot: int
     ) -> Completion:
-        """Score each answer after the prompt: those of one token together, others separately."""
+        """Score each answer after the prompt: one-token answers together, the others separately."""
         chat = [{"role": message.role, "content": message.content} for message in messages]
         reply = await self._server.ask("/apply-template", {"messages": chat}, _Prompt)
         split = [await self._tokenize(text) for text in given]
@@ -207,7 +207,7 @@ class _Weigher:
         return _make_completion(weights, prompt_tokens=first.tokens_evaluated)
 
     async def weigh_texts(self, given: Sequence[str], slot: int) -> Completion:
-        """Score each text by itself, window by window."""
+        """Score each text separately, in windows."""
         weights = []
         for text in given:
             tokens = await self._tokenize(text)
@@ -241,10 +241,11 @@ class _Weigher:
                 "context",
                 f"only {len(reply.tokens)} of {len(tokens)} tokens could be scored: the context "
                 "is full",
-                hint="-p context=N allows more, up to the model's limit",
+                hint="increase `-p context=N`, up to the model's limit",
             )
         generated = iter(reply.completion_probabilities)
-        known = [next(generated, None) if whole else None for whole in whole_at(tokens)]
+        is_reported = completes_character(tokens)
+        known = [next(generated, None) if reported else None for reported in is_reported]
         return tuple(
             [
                 token.logprob
@@ -265,7 +266,7 @@ class _Weigher:
     async def _find_likeliest(
         self, before: list[str | int], slot: int, most: int, *, is_computed: bool = False
     ) -> _Generation:
-        """Return the likeliest tokens after a prompt; the generated one is a complete letter."""
+        """Return the most likely tokens after a prompt, and generate one complete letter."""
         if self._letter is None:
             self._letter = (await self._tokenize("a"))[0].id
         body = {
@@ -284,7 +285,7 @@ class _Weigher:
         return tokens
 
     async def _read_text_start(self) -> tuple[list[Piece], int]:
-        """Return the first token of every text, if there is one, and the size of the context."""
+        """Return the start token, if the model has one, and the size of the context."""
         if self._text_start is None:
             props = await self._server.ask("/props", None, _Props)
             first = props.bos_token or props.eos_token
@@ -296,8 +297,8 @@ class _Weigher:
         return self._text_start
 
 
-def whole_at(tokens: Sequence[Piece]) -> Iterator[bool]:
-    """Yield per token whether it completes a character: only then is its probability reported."""
+def completes_character(tokens: Sequence[Piece]) -> Iterator[bool]:
+    """Yield whether each token completes a character; only then is its probability reported."""
     decoder = getincrementaldecoder("utf-8")(errors="replace")
     for token in tokens:
         decoder.decode(token.content)
@@ -305,21 +306,21 @@ def whole_at(tokens: Sequence[Piece]) -> Iterator[bool]:
 
 
 def windows(start: list[T], tokens: list[T], context: int) -> Iterator[tuple[list[T], list[T]]]:
-    """Yield context tokens, and the tokens to score after them: every token once, in order.
+    """Yield windows of context tokens and the tokens to score after them, each token once.
 
-    `start` comes before the first token; without it, that token is not scored.
+    `start` precedes the first token. If it is empty, the first token is not scored.
     """
-    whole = [*start, *tokens]
+    sequence = [*start, *tokens]
     half = context // 2
-    ends = [min(len(whole), context), *range(context + half, len(whole) + half, half)]
+    ends = [min(len(sequence), context), *range(context + half, len(sequence) + half, half)]
     for begin, end in pairwise([len(start) or 1, *ends]):
-        last = min(end, len(whole))
+        last = min(end, len(sequence))
         if begin < last:
-            yield whole[max(0, last - context) : begin], whole[begin:last]
+            yield sequence[max(0, last - context) : begin], sequence[begin:last]
 
 
 def _make_body(prompt: list[str | int], slot: int, *, is_computed: bool = False) -> dict[str, Any]:
-    """Return a request without sampling, computed anew unless its prompt `is_computed`."""
+    """Return a request without sampling; the prompt is recomputed unless it `is_computed`."""
     return {
         "prompt": prompt,
         "id_slot": slot,

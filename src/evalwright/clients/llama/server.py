@@ -1,15 +1,15 @@
-"""llama.cpp in separate processes: started on first use, shared, restarted, ended.
+"""Manage llama.cpp processes: start them on first use, share, restart and end them.
 
-Models with the same file and settings share one process: a model that judges itself is in memory
-once. Why a process: loading holds Python's lock, a failed assertion ends the process, and
-llama.cpp reports a broken file on standard error.
+Models with the same file and settings share one process, so a model that judges itself is loaded
+once. llama.cpp runs in a separate process because loading holds the GIL, a failed assertion ends
+the process, and errors in a file are reported on standard error.
 
-Holds:      a socket in a folder of this user; an environment without keys. The process and its
-            folder end with ours, even if ours is killed, or after an error or a cancelled task.
-            There are at most as many requests at once as slots. A process that dies costs the
-            samples in flight and is started again; the third death stops the run, which can be
-            resumed. A file that cannot be loaded is tried once.
-Does not:   restrict llama.cpp: it reads the file with the rights of the user.
+Holds:      The socket is in a private folder, and the environment contains no keys. The process and
+            its folder are removed when the engine ends, even if it is killed, and after errors and
+            cancellation. There are at most as many concurrent requests as slots. If the process
+            dies, the samples in flight fail, and it is restarted; after the third death, the run
+            stops and can be resumed. A file that cannot be loaded is tried only once.
+Does not:   sandbox llama.cpp, which runs with the user's permissions.
 """
 
 import asyncio
@@ -40,22 +40,22 @@ HOST = Path(__file__).with_name("host.py")
 _TELL_EVERY_S = 2.0
 _END_S = 5.0
 _LONGEST_SOCKET = 100
-"""Maximum bytes of a path; the system allows 107."""
+"""Maximum length of the socket path in bytes; the system allows 107."""
 _MOST_LOG = 4000
 _SHOWN_LINES = 2
 _STAMP = re.compile(r"^[\d.]+ [A-Z] [\w ]*: ?")
-"""The start of a log line of llama.cpp: time, level and place."""
+"""Start of a llama.cpp log line: time, level and source."""
 _INHERITED = (
     *("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "TMPDIR"),
     *("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "GGML_VK_VISIBLE_DEVICES", "VIRTUAL_ENV"),
 )
-"""The environment variables that llama.cpp may need. None of them is a key."""
+"""Environment variables that llama.cpp may need. None of them contains a key."""
 
 _LOOK_S = 0.1
 _NEARLY = 0.35
 """A core with at most this load counts as idle."""
 _IDLE, _WAITING = 3, 4
-"""The columns of a `cpu` line."""
+"""Columns of a `cpu` line."""
 _MOST_DEATHS = 3
 _BAD_REQUEST = 400
 
@@ -76,17 +76,17 @@ class _ErrorReply(Struct, frozen=True):
 
 
 class ServerSpec(Struct, frozen=True):
-    """A file and its settings. Equal ones share a process."""
+    """A model file and its settings. Equal specs share a process."""
 
     name: str
-    """`local/smollm2`."""
+    """Model name, such as `local/smollm2`."""
     path: str
     size: int
     settings: LlamaSettings
 
 
 class LlamaProcess:
-    """A process that serves a model, or loads it."""
+    """A process that loads and serves a model."""
 
     def __init__(self, spec: ServerSpec, folder: str) -> None:
         self.spec, self.folder = spec, folder
@@ -94,7 +94,7 @@ class LlamaProcess:
         self._session: aiohttp.ClientSession | None = None
 
     async def exchange(self, path: str, body: dict[str, Any] | None) -> tuple[int, bytes]:
-        """Return status and body of the reply; without a body the request is a GET."""
+        """Send a POST request, or GET without a body; return the status and body of the reply."""
         if self._session is None:
             raise aiohttp.ClientConnectionError("the process has ended")
         method = "GET" if body is None else "POST"
@@ -103,7 +103,7 @@ class LlamaProcess:
             return response.status, await response.read()
 
     async def load(self, tell: Tell) -> None:
-        """Start it, and wait until it is ready; `Stopped` says why it cannot start."""
+        """Start the process and wait until it is ready; `Stopped` if it cannot start."""
         spec, started = self.spec, perf_counter()
         threads = spec.settings.threads or await idle_threads(os.environ)
         socket = f"{self.folder}/llama.sock"
@@ -114,7 +114,7 @@ class LlamaProcess:
         if not ready:
             raise _loading_error(spec, await self.last_words())
         self._session = aiohttp.ClientSession(
-            # One request a connection: a kept one that the server closes would look like a death.
+            # One request per connection: a closed keep-alive connection would look like a crash.
             connector=aiohttp.UnixConnector(socket, limit=0, force_close=True),
             timeout=aiohttp.ClientTimeout(total=spec.settings.total_timeout_s),
             headers={"Content-Type": "application/json"},
@@ -125,7 +125,7 @@ class LlamaProcess:
         tell(f"{spec.name}: {_format_size(spec.size)} loaded in {took:.1f} s, {slots}, {used}")
 
     async def last_words(self) -> str:
-        """Return why it failed, or how it ended."""
+        """Return the error in the log and the exit status."""
         ended = ""
         if self._child is not None:
             with suppress(subprocess.TimeoutExpired):
@@ -133,7 +133,7 @@ class LlamaProcess:
         return "; ".join(filter(None, [*_read_log(Path(self.folder, "log")), ended]))
 
     async def end(self) -> None:
-        """End it, and remove its folder; a second time does nothing."""
+        """End the process and remove its folder. Further calls do nothing."""
         session, self._session = self._session, None
         child, self._child = self._child, None
         try:
@@ -145,7 +145,7 @@ class LlamaProcess:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     async def _wait_until_ready(self, socket: str, threads: int, tell: Tell) -> bool:
-        """Return whether it becomes ready; report the progress meanwhile."""
+        """Wait, report progress, and return whether the process became ready."""
         spec = self.spec
         settings = {
             "model": spec.path,
@@ -154,10 +154,10 @@ class LlamaProcess:
             "slots": spec.settings.slots,
             "context": spec.settings.context,
         }
-        child = self._child = _spawn(self.folder)  # at once: nothing can come between
+        child = self._child = _spawn(self.folder)  # stored immediately, so that it is always ended
         assert child.stdin is not None  # noqa: S101 - both are pipes
         assert child.stdout is not None  # noqa: S101
-        with suppress(BrokenPipeError):  # the process has ended already, and will say why
+        with suppress(BrokenPipeError):  # the process has already ended; its log has the reason
             child.stdin.write(_encode(settings) + b"\n")
         ready = asyncio.ensure_future(asyncio.to_thread(child.stdout.readline))
         while not (await asyncio.wait([ready], timeout=_TELL_EVERY_S))[0]:
@@ -174,15 +174,15 @@ def _spawn(folder: str) -> subprocess.Popen[bytes]:
             stdout=subprocess.PIPE,
             stderr=log,
             env={name: os.environ[name] for name in _INHERITED if name in os.environ},
-            start_new_session=True,  # Ctrl-C is for us: what is in flight is waited for
+            start_new_session=True,  # Ctrl-C must not end it: requests in flight are finished
         )
 
 
 async def _reap(child: subprocess.Popen[bytes], *, at_once: bool) -> None:
-    """Wait for its end; kill it if that takes too long, or if the wait is cancelled."""
+    """Wait until the process ends; kill it after a timeout or on cancellation."""
     assert child.stdin is not None  # noqa: S101 - both are pipes
     assert child.stdout is not None  # noqa: S101
-    child.stdin.close()  # that ends it
+    child.stdin.close()  # ends the process
     if at_once:
         child.kill()
     try:
@@ -198,7 +198,7 @@ async def _reap(child: subprocess.Popen[bytes], *, at_once: bool) -> None:
 
 
 async def _start_process(spec: ServerSpec, tell: Tell) -> LlamaProcess:
-    """Return a process that is ready. If that fails, clean up."""
+    """Start a process and wait until it is ready; clean up if this fails."""
     try:
         process = LlamaProcess(spec, _make_folder())
     except OSError as error:
@@ -222,13 +222,13 @@ def _make_folder() -> str:
     """Create a private folder with a path that is short enough for a socket."""
     folder = tempfile.mkdtemp(prefix="evalwright-")
     if len(os.fsencode(folder)) > _LONGEST_SOCKET - len("/llama.sock"):
-        os.rmdir(folder)  # noqa: PTH106 - a string is at hand
+        os.rmdir(folder)  # noqa: PTH106 - the path is a string
         folder = tempfile.mkdtemp(prefix="evalwright-", dir="/tmp")
     return folder
 
 
 def _read_log(log: Path) -> list[str]:
-    """Return the first lines of the log, without times: what follows are consequences."""
+    """Return the first lines of the log, without times. Later lines are consequences."""
     try:
         text = log.read_bytes()[:_MOST_LOG].decode(errors="replace")
     except OSError:
@@ -251,9 +251,9 @@ def _progress(pid: int, size: int) -> str:
     except (OSError, ValueError, IndexError):
         return _format_size(size)
     share = 100 * pages * os.sysconf("SC_PAGE_SIZE") // max(1, size)
-    if share < 100:  # noqa: PLR2004 - per cent
+    if share < 100:  # noqa: PLR2004 - percent
         return f"{share} % of {_format_size(size)}"
-    return f"{_format_size(size)} read, getting ready"
+    return f"{_format_size(size)} read, preparing"
 
 
 def _format_size(size: int) -> str:
@@ -264,7 +264,7 @@ _servers = WeakKeyDictionary[asyncio.AbstractEventLoop, "dict[ServerSpec, LlamaS
 
 
 def join(spec: ServerSpec, tell: Tell) -> "LlamaServer":
-    """Return this loop's server for a file; each user must `leave` it."""
+    """Return this event loop's server for a spec. Each user must call `leave`."""
     servers = _servers.setdefault(asyncio.get_running_loop(), {})
     if spec not in servers:
         servers[spec] = LlamaServer(spec, tell)
@@ -273,7 +273,7 @@ def join(spec: ServerSpec, tell: Tell) -> "LlamaServer":
 
 
 class LlamaServer:
-    """Serves one file, by one process after another if they die."""
+    """Serves one model file and restarts the process if it dies."""
 
     def __init__(self, spec: ServerSpec, tell: Tell) -> None:
         self.spec = spec
@@ -281,7 +281,7 @@ class LlamaServer:
         self.process: LlamaProcess | None = None
         self.deaths = 0
         self.prompting = asyncio.Lock()
-        """Held while a prompt is computed: see `model`."""
+        """Held while a prompt is computed; see the docstring of `model`."""
         self._tell = tell
         self._starting = asyncio.Lock()
         self._unusable: Stopped | None = None
@@ -291,7 +291,7 @@ class LlamaServer:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[int]:
-        """Hold a slot, and yield its number."""
+        """Hold a slot and yield its number."""
         slot = await self._free.get()
         try:
             yield slot
@@ -299,7 +299,7 @@ class LlamaServer:
             self._free.put_nowait(slot)
 
     async def ask(self, path: str, body: dict[str, Any] | None, kind: type[Reply]) -> Reply:
-        """Return the reply, or raise a `ModelError`; without a body the request is a GET."""
+        """Send a request; return the reply or raise `ModelError`."""
         process = await self._running_process()
         try:
             status, raw = await process.exchange(path, body)
@@ -320,7 +320,7 @@ class LlamaServer:
         try:
             return msgspec.json.decode(raw, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ModelError("wrong_shape", f"unexpected answer from llama.cpp: {error}") from error
+            raise ModelError("wrong_shape", f"unexpected reply from llama.cpp: {error}") from error
 
     async def leave(self) -> None:
         """Leave the server; the last user ends the process."""
@@ -335,7 +335,7 @@ class LlamaServer:
     async def _running_process(self) -> LlamaProcess:
         if self.process is not None:
             return self.process
-        async with self._starting:  # one loads, the others wait for it
+        async with self._starting:  # only one request loads the model; the others wait
             if self._unusable is not None:
                 raise self._unusable
             if self.process is None:
@@ -347,12 +347,12 @@ class LlamaServer:
             return self.process
 
     async def _handle_death(self, process: LlamaProcess) -> ModelError | Stopped:
-        """End a process that does not answer; the next request starts another."""
-        if self.process is not process:  # somebody else in flight was here first
+        """End a process that does not answer; the next request starts a new one."""
+        if self.process is not process:  # another request has already handled it
             return ModelError("crashed", "the model's process has died")
         self.process = None
         self.deaths += 1
-        async with self._starting:  # a new one waits until the memory of this one is free
+        async with self._starting:  # a new process must wait until this memory is free
             try:
                 words = await process.last_words()
             finally:
@@ -382,13 +382,14 @@ def _parse_error(raw: bytes) -> ModelError:
 
 
 async def idle_threads(environment: Mapping[str, str]) -> int:
-    """Return how many threads to use: as many as there are idle cores.
+    """Return the number of threads to use, which is the number of idle cores.
 
-    The threads of llama.cpp wait for each other by spinning. On idle cores that is fastest; where a
+    The threads of llama.cpp wait for each other by spinning. This is fast on idle cores. If a
     thread has to share its core, all others spin until it runs again, and 60 tokens per second
-    become one. So the smaller of two counts is taken: cores that were idle for a tenth of a second
-    just now, and cores less the load of the last minute; one if neither is known. In CI (the
-    variable `CI` is set) it is one: other jobs run there, or will soon.
+    become one. The result is therefore the smaller of two counts: the cores that were idle during a
+    tenth of a second, and the number of cores minus the load of the last minute. It is 1 if neither
+    is known. It is also 1 in CI (if the variable `CI` is set), where other jobs may start at any
+    time.
     """
     if environment.get("CI", "").strip().lower() not in {"", "0", "false"}:
         return 1
@@ -399,14 +400,14 @@ async def idle_threads(environment: Mapping[str, str]) -> int:
 
 
 def choose_threads(cores: float, *, idle: float | None, load: float | None) -> int:
-    """Return at least one; exactly one if nothing is known about the machine."""
+    """Return the number of threads: at least 1, and exactly 1 if both values are unknown."""
     counts = (idle, None if load is None else cores - load)
     free = [count for count in counts if count is not None]
     return max(1, math.floor(min([cores, *free]) + _NEARLY)) if free else 1
 
 
 def count_cores() -> float:
-    """Return how many cores this process may use: its affinity, and the quota of its container."""
+    """Return the number of cores that affinity and container quota allow this process."""
     try:
         mine = len(os.sched_getaffinity(0))
     except AttributeError:  # not Linux
@@ -414,12 +415,12 @@ def count_cores() -> float:
     try:
         allowed, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
         return min(mine, int(allowed) / int(period))
-    except (OSError, ValueError):  # no such file, or no quota
+    except (OSError, ValueError):  # the file does not exist, or there is no quota
         return mine
 
 
 def count_idle(before: list[int] | None, after: list[int] | None) -> float | None:
-    """Return how many cores were idle between two readings."""
+    """Return the number of cores that were idle between two readings."""
     if before is None or after is None:
         return None
     spent = [later - earlier for earlier, later in zip(before, after, strict=True)]

@@ -1,13 +1,14 @@
 """The settings of a local model (`-p NAME=VALUE`), checked before it is loaded.
 
-`LlamaSettings` determines how it runs. Other parameters are sent unchanged, including those that
-only the server of llama.cpp knows; `json_schema` and `grammar` (GBNF) are for structured output.
+`LlamaSettings` controls how the model runs. Other parameters are sent unchanged, including
+parameters that only llama.cpp's server supports. `json_schema` and `grammar` (GBNF) constrain the
+output.
 
-At temperature 0 the likeliest token is taken, so an answer is the same every time. Otherwise `seed`
-is the seed of the first trial, `seed + 1` of the second, so that trials differ and runs do not.
-A prompt is computed from its first token. With `cache_prompt=true` what it shares with the last
-one is not computed again, which is much faster if examples precede every question; then
-digits, and occasionally a word, depend on earlier requests.
+At temperature 0, the most likely token is always chosen, so answers are identical. Otherwise, the
+first trial uses `seed`, the second `seed + 1` and so on, so that trials differ and runs are
+reproducible. A prompt is computed from its first token. With `cache_prompt=true`, the part that it
+shares with the previous prompt is reused. This is much faster if the same examples precede every
+question, but probabilities, and occasionally a word, then depend on earlier requests.
 """
 
 from collections.abc import Mapping
@@ -36,19 +37,19 @@ NEVER = {
 
 
 class LlamaSettings(Struct, frozen=True, kw_only=True):
-    """How the model runs. Only `context` can change an answer, by limiting its length."""
+    """Controls how the model runs. Only `context` can change an answer, by limiting its length."""
 
     slots: Annotated[int, Meta(ge=1, le=256)] = 4
     """Number of concurrent answers."""
     context: Annotated[int, Meta(ge=64)] = 4096
-    """Tokens of prompt and answer together, per slot; a multiple of 256."""
+    """Number of tokens for prompt and answer, per slot; a multiple of 256."""
     threads: Annotated[int, Meta(ge=1, le=512)] | None = None
-    """Number of threads; None for the number of idle cores."""
+    """Number of threads. Default: the number of idle cores."""
     total_timeout_s: Seconds = 3600
 
 
 class LlamaParameters(SamplingParameters, frozen=True, kw_only=True):
-    """The known parameters of an answer."""
+    """Known generation parameters."""
 
     max_tokens: Count | None = None
     seed: Annotated[int, Meta(ge=0)] | None = None
@@ -70,7 +71,7 @@ def parse_settings(
         settings = msgspec.convert(dict(parameters), LlamaSettings)
     except msgspec.ValidationError as error:
         raise UsageError(f"parameters for {model}: {error}") from error
-    # llama.cpp rounds up too, and what it rounds to decides what fits.
+    # llama.cpp also rounds up; the rounded size determines the prompts that fit.
     settings = structs.replace(settings, context=-(-settings.context // _STEP) * _STEP)
     own = LlamaSettings.__struct_fields__
     return settings, {**_DEFAULTS, **{name: sent[name] for name in sent if name not in own}}

@@ -63,8 +63,8 @@ class LinkClaimQuotes(ClaimSynthesizer):
         reply = await self._ask(case, prompt)
         quotes = _read_quotes(reply, len(claims), answer, shown=prompt.material)
         return [
-            {**dump_claim(claim), "quotes": found}
-            for claim, found in zip(claims, quotes, strict=True)
+            {**dump_claim(claim), "quotes": claim_quotes}
+            for claim, claim_quotes in zip(claims, quotes, strict=True)
         ]
 
     def _build_prompt(self, question: str, answer: str, claims: Sequence[Claim]) -> RagPrompt:

@@ -191,5 +191,5 @@ class Llm(SynthesizerSpec):
         known = super().columns_after(columns)
         if self.file_ids_field is not None:
             self._require_columns([self.file_ids_field], columns)
-        own = {self.output_column} if self.output_column else {*self.properties}
-        return None if known is None else known | own
+        new_columns = {self.output_column} if self.output_column else {*self.properties}
+        return None if known is None else known | new_columns

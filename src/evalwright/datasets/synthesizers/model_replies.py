@@ -194,8 +194,8 @@ def _find_inner_mismatch(value: Any, schema: dict[str, Any]) -> str | None:
             if name not in value:
                 return f"an object with `{name}`"
         parts = [(f"`{name}`", value[name], inner[name]) for name in inner if name in value]
-    for where, part, wanted in parts:
-        if (problem := find_mismatch(part, wanted)) is not None:
+    for where, part, part_schema in parts:
+        if (problem := find_mismatch(part, part_schema)) is not None:
             return f"a value whose {where} is {problem}"
     return None
 

@@ -114,10 +114,10 @@ class QuestionAnswering(SynthesizerSpec):
         known = super().columns_after(columns)
         if self.content_column is not None and self.user_prompt is None:
             self._require_columns([self.content_column], columns)
-        own = {"question", "expected_answer"}
+        new_columns = {"question", "expected_answer"}
         if self.qa_type == "multiple_choice":
-            own |= {"choices", "expected_choice"}
-        return None if known is None else known | own
+            new_columns |= {"choices", "expected_choice"}
+        return None if known is None else known | new_columns
 
     def _render_prompts(self, case: Case) -> tuple[str, str]:
         variables = template_variables(case)

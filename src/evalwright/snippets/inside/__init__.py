@@ -1,5 +1,6 @@
-"""Calls an author's functions, in the interpreter that the author's project uses.
+"""Call an author's functions in the interpreter of the author's project.
 
-It is loaded by its path, by a Python that may not have evalwright: it imports the standard library,
-and its own modules relatively. The engine uses `functions` and `results` too.
+This package is loaded by path, in a Python that may not have evalwright installed. It imports only
+the standard library and, relatively, its own modules. The engine also uses `functions` and
+`results`.
 """

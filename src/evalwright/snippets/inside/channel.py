@@ -1,9 +1,9 @@
-"""The connection of a child to the engine: a socket, its output streams, and shared memory.
+"""The child's connection to the engine: a socket, output streams and shared memory.
 
-Engine and child exchange one JSON object per line. The socket is not one of the standard streams. A
-copy of this process that the author's code forks is ignored. The shared memory shows what the
-process is doing: a mark needs no system call, and survives the process, so the call that
-ended it is known. Engine and child read the same clock.
+Engine and child exchange one JSON object per line. The socket is separate from the standard
+streams. Messages from forks of this process are ignored. The shared memory shows what the process
+is doing. Setting a mark needs no system call, and marks survive the process, so the engine knows
+which call ended it. Engine and child read the same clock.
 """
 
 import json
@@ -20,7 +20,7 @@ from typing import IO, Any, NoReturn
 from .results import CallFailed, encode_result
 
 SLOTS = 65
-"""One for the main thread, and one for each thread that an author's function runs in."""
+"""Number of slots: one for the main thread and one per thread that runs an author's function."""
 SIZE = 4096
 
 _SLOT = struct.Struct("=qd")
@@ -30,7 +30,7 @@ _LOOK_S = 2.0
 
 
 class Channel:
-    """Sends lines to the engine and reads its lines."""
+    """Sends lines to the engine and receives its lines."""
 
     def __init__(self, descriptor: int) -> None:
         self._socket = socket.socket(fileno=descriptor)
@@ -41,17 +41,17 @@ class Channel:
         self._size = 0
         self.is_copy = False
         self.max_bytes = 0
-        """Maximum bytes of one value."""
+        """Maximum size of a value in bytes."""
         os.register_at_fork(after_in_child=lambda: setattr(self, "is_copy", True))
 
     def read(self) -> Any:
-        """Wait for the next line. If the engine has ended, this process ends."""
+        """Wait for the next line. If the engine has ended, end this process."""
         while not self._lines:
             self._receive(0)
         return json.loads(self._lines.pop(0))
 
     def read_available(self) -> list[Any]:
-        """The lines that have arrived, without waiting."""
+        """Return the lines that have arrived, without waiting."""
         if self.is_copy:
             os._exit(0)
         self._receive(socket.MSG_DONTWAIT)
@@ -59,7 +59,7 @@ class Channel:
         return [json.loads(line) for line in lines]
 
     def fileno(self) -> int:
-        """For a selector."""
+        """Return the file descriptor, for selectors."""
         return self._socket.fileno()
 
     def add_result(self, number: int, value: Any, place: str = "") -> None:
@@ -79,14 +79,14 @@ class Channel:
         self._queue(self._asks, b"[%d,%d,%b]" % (number, ask, question))
 
     def flush(self) -> None:
-        """Send what is queued."""
+        """Send all queued messages."""
         if self._done or self._asks:
             parts = b",".join(self._done), b",".join(self._asks)
             self._done, self._asks, self._size = [], [], 0
             self._send(b'{"done":[%b],"asks":[%b]}\n' % parts)
 
     def send_state(self, **state: bool) -> None:
-        """Send a message about the process itself, after what is queued."""
+        """Send a message about the process itself, after the queued messages."""
         self.flush()
         self._send(_encode(state) + b"\n")
 
@@ -101,7 +101,7 @@ class Channel:
             chunk = self._socket.recv(_CHUNK_BYTES, flags)
         except BlockingIOError:
             return
-        except OSError:  # the author's code has closed it
+        except OSError:  # the author's code has closed the socket
             os._exit(1)
         if not chunk:
             end_group()
@@ -127,7 +127,7 @@ class Streams:
         self._own: list[IO[str]] = []
 
     def restore(self) -> None:
-        """Reopen what was closed or replaced."""
+        """Restore streams that were closed or replaced."""
         own = self._own
         unchanged = own and own[0] is sys.stdout and own[1] is sys.stderr
         if not unchanged or own[0].closed or own[1].closed:
@@ -135,7 +135,7 @@ class Streams:
             sys.stdout, sys.stderr = self._own
 
     def flush(self) -> None:
-        """Send what was printed to the engine."""
+        """Send the printed output to the engine."""
         for stream in self._own:
             try:
                 stream.flush()
@@ -149,13 +149,13 @@ class Streams:
 
 
 class Activity:
-    """One number per slot: a call, below 0 a source that is being loaded, 0 for nothing."""
+    """One number per slot: a call, a source being loaded (negative), or 0 if idle."""
 
     def __init__(self, descriptor: int) -> None:
         self._memory = mmap.mmap(descriptor, SIZE)
 
     def begin(self, number: int, slot: int = 0) -> None:
-        """Mark what starts now."""
+        """Mark the start of a call or source."""
         _SLOT.pack_into(self._memory, slot * _SLOT.size, number, time.monotonic())
 
     def end(self, slot: int = 0) -> None:
@@ -163,16 +163,16 @@ class Activity:
         _SLOT.pack_into(self._memory, slot * _SLOT.size, 0, 0.0)
 
     def read(self) -> list[tuple[int, int, float]]:
-        """Return slot, number and start of everything that is running."""
+        """Return the slot, number and start time of everything that is running."""
         slots = enumerate(_SLOT.iter_unpack(self._memory[: SLOTS * _SLOT.size]))
         return [(slot, number, since) for slot, (number, since) in slots if number]
 
     def beat(self, *, alive: bool) -> None:
-        """Mark that the loop runs; without `alive`, that it does not have to."""
+        """Record that the event loop is running or, if not `alive`, that it is idle."""
         _SLOT.pack_into(self._memory, SLOTS * _SLOT.size, 0, time.monotonic() if alive else 0.0)
 
     def last_beat(self) -> float:
-        """Return when the loop last ran; 0 if it does not have to."""
+        """Return the time when the event loop last ran; 0 if it is idle."""
         _, since = _SLOT.unpack_from(self._memory, SLOTS * _SLOT.size)
         return float(since)
 
@@ -182,7 +182,7 @@ class Activity:
 
 
 def watch_engine() -> None:
-    """End with the engine, however it ends: a hanging call does not read the socket."""
+    """End this process when the engine ends, even if a hanging call does not read the socket."""
     engine = os.getppid()
 
     def watch() -> None:
@@ -194,7 +194,7 @@ def watch_engine() -> None:
 
 
 def end_group() -> NoReturn:
-    """End this process and everything it has started."""
+    """End this process and all processes that it started."""
     if os.getpid() == os.getpgrp():
         os.killpg(0, signal.SIGKILL)
     os._exit(0)

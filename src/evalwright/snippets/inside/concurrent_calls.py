@@ -1,12 +1,13 @@
-"""Concurrent calls: of async functions, and of all functions that query the model.
+"""Serve concurrent calls: of async functions, and of functions that query the model.
 
     engine   {"key": "…", "name": "run_solver", …, "timeout_s": 60.0}     calls, as in `serve`
     child    {"done": [], "asks": [[7, 1, [input, {}]]]}                  call 7 queries the model
     engine   {"answers": [[7, 1, raw_output, null]]}                      or null, [kind, message]
-    engine   {"cancelled": [7]}                                           its caller is gone
+    engine   {"cancelled": [7]}                                           the caller was cancelled
 
-An `async def` runs in the loop of the main thread. A `def` runs in a thread, so that it can wait
-for an answer; one that exceeds its time limit cannot be ended, and leaves the process `worn`.
+An `async def` runs in the event loop of the main thread. A `def` runs in its own thread, so that it
+can wait for an answer. A thread that exceeds its time limit cannot be ended; the process is then
+marked as `worn` and receives no more calls.
 """
 
 import asyncio
@@ -24,9 +25,9 @@ from .results import CallFailed, NoAnswer
 _BEAT_S = 0.5
 
 _current_call: ContextVar[int] = ContextVar("call")
-"""The number of the call that this code runs for, inherited by tasks that it starts."""
+"""Number of the current call, inherited by the tasks that it starts."""
 _thread = threading.local()
-"""`_thread.slot`: where one of our threads leaves its marks."""
+"""`_thread.slot` is the slot for the marks of the current thread."""
 
 
 class ConcurrentServer:
@@ -48,14 +49,17 @@ class ConcurrentServer:
         self._heart: asyncio.TimerHandle | None = None
 
     def serve(self) -> NoReturn:
-        """Answer until the engine goes away."""
+        """Serve calls until the engine ends."""
         self.loop.add_reader(self.channel, self._read)
-        self.loop.call_soon(self._read)  # what came with the first message
+        self.loop.call_soon(self._read)  # data that arrived with the first message
         while True:
             self.streams.restore()
             try:
                 self.loop.run_forever()
-            except (KeyboardInterrupt, SystemExit) as raised:  # by a task that an author started
+            except (
+                KeyboardInterrupt,
+                SystemExit,
+            ) as raised:  # raised by a task that the author started
                 del raised
             self._load_all()
 
@@ -65,7 +69,7 @@ class ConcurrentServer:
         self._flush_soon()
 
     def finish(self, call: "_ConcurrentCall", value: Any) -> None:
-        """End a call with its value or `CallFailed`. What it does later is ignored."""
+        """End a call with its value or `CallFailed`. Anything that it does later is ignored."""
         if self._calls.pop(call.number, None):
             self._send_result(call.number, value, call.function.place)
             call.cancel()
@@ -73,7 +77,7 @@ class ConcurrentServer:
     def _make_task(
         self, loop: asyncio.AbstractEventLoop, inner: Any, **more: Any
     ) -> "asyncio.Task[Any]":
-        """A task whose steps are marked with the call that they are for."""
+        """Return a task whose steps are marked with their call."""
         number = _current_call.get(0)
         coroutine = _MarkedCoroutine(inner, number, self.marks) if number else inner
         return asyncio.Task(coroutine, loop=loop, **more)
@@ -94,7 +98,7 @@ class ConcurrentServer:
                     call.cancel()
 
     def _load_all(self) -> None:
-        """Load sources outside the loop: a top level may do what a running loop forbids."""
+        """Load sources outside the event loop, because their top level may start one."""
         orders, self._unloaded = self._unloaded, []
         for call in self._calls.values():
             call.clock.stop()
@@ -129,14 +133,14 @@ class ConcurrentServer:
         self._beat()
 
     def _beat(self) -> None:
-        """While there are calls, mark that the loop runs."""
+        """While there are calls, record that the event loop is running."""
         if self._heart is not None:
             self._heart.cancel()
         self._heart = self.loop.call_later(_BEAT_S, self._beat) if self._calls else None
         self.marks.beat(alive=bool(self._calls))
 
     def _send_result(self, number: int, value: Any, place: str = "") -> None:
-        self.marks.begin(number)  # the author's code may say how its objects become JSON
+        self.marks.begin(number)  # the author's code may convert objects to JSON
         self.channel.add_result(number, value, place)
         self.marks.end()
         self._flush_soon()
@@ -154,7 +158,7 @@ class ConcurrentServer:
 
 
 class _ConcurrentCall:
-    """One call, in the loop or in a thread."""
+    """A call in the event loop or in a thread."""
 
     def __init__(
         self, server: ConcurrentServer, number: int, function: Function, timeout_s: float
@@ -246,14 +250,14 @@ class _ConcurrentCall:
 
     def _end(self, task: "asyncio.Task[Any]") -> None:
         if task.cancelled():
-            text = f"{self.function.place}: CancelledError: it cancelled itself"
+            text = f"{self.function.place}: CancelledError: the function cancelled itself"
             self._server.finish(self, CallFailed("CancelledError", text))
         else:
             self._server.finish(self, task.exception() or task.result())
 
     def _expire(self) -> None:
         if self._task is None:
-            # The thread cannot be ended: the process gets no more calls.
+            # The thread cannot be ended, so the process receives no more calls.
             self._server.channel.send_state(worn=True)
         text = f"{self.function.place}: ran longer than {self._timeout_s:g} s"
         hint = f"a call may take {self._timeout_s:g} s, not counting the time for model calls"
@@ -261,7 +265,7 @@ class _ConcurrentCall:
 
 
 class _PendingAnswer(Future[Any]):
-    """A pending answer. A thread that waits for it has no mark."""
+    """A pending answer. The mark of a thread is removed while it waits."""
 
     def __init__(self, marks: Activity, number: int) -> None:
         super().__init__()
@@ -286,7 +290,7 @@ def _is_running(loop: asyncio.AbstractEventLoop) -> bool:
 
 
 class _CallClock:
-    """The clock of a call, which stops while it waits for the model; calls `expire` at the end."""
+    """The time limit of a call, paused while it waits for the model; calls `expire` at the end."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, seconds: float, expire: Callable[[], None]
@@ -297,14 +301,14 @@ class _CallClock:
         self._timer: asyncio.TimerHandle | None = None
 
     def go(self) -> None:
-        """Continue, once per `stop`; a clock starts stopped."""
+        """Continue. Must be called once per `stop`; a new clock is stopped."""
         self._stops -= 1
         if not self._stops:
             self._since = self._loop.time()
             self._timer = self._loop.call_later(self._left_s, self._expire)
 
     def stop(self) -> None:
-        """Stop until `go` is called as often as `stop`."""
+        """Stop until `go` has been called as often as `stop`."""
         self._stops += 1
         if self._timer is not None:
             self._left_s -= self._loop.time() - self._since
@@ -313,7 +317,7 @@ class _CallClock:
 
 
 class _MarkedCoroutine(Coroutine[Any, Any, Any]):
-    """Marks the call that each step of the loop is for."""
+    """Marks each step in the event loop with its call."""
 
     def __init__(self, inner: Any, number: int, marks: Activity) -> None:
         self._inner, self._number, self._marks = inner, number, marks

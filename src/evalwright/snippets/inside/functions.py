@@ -1,12 +1,12 @@
-"""An author's sources, loaded as modules when one of their functions is first called.
+"""Load an author's sources as modules when one of their functions is first called.
 
-A function gets as many of the arguments as it takes, the first ones. From when a source is loaded,
-the folder of its file comes first in `sys.path`: it may import modules next to it, like a script.
-Sources do not share names, but they share `sys.modules`.
+A function receives as many of the arguments as it accepts, starting with the first. When a source
+is loaded, the folder of its file is put first in `sys.path`, so that it can import modules next to
+it, like a script. Sources do not share names, but they share `sys.modules`.
 
-Authors import `from latticeflow.core.dtypes import SolverTrace`: `ImportAliases` comes last, so
-the real package is imported if it is installed. Annotations are not evaluated, so that they may
-name classes that are not imported. A function may get a model:
+Authors may write `from latticeflow.core.dtypes import SolverTrace`. `ImportAliases` is the last
+finder, so the real package is imported if it is installed. Annotations are not evaluated, so they
+may name classes that are not imported. A function may receive a model:
 
     response = await model.predict(trace.items)     in an `async def`
     response = model.predict("Why?")                in a `def`, which waits
@@ -31,7 +31,7 @@ from .results import CallFailed, describe_exception, encode_result
 from .secrets import fill_secrets
 
 Objects = Callable[[], ModuleType]
-"""Imports the classes that an author's function gets, when one is needed."""
+"""Imports the classes of an author's arguments when they are first needed."""
 
 _CLASSES = {
     "SampleScores": "SampleScore",
@@ -39,12 +39,12 @@ _CLASSES = {
     "SolverTraces": "SolverTrace",
 }
 KINDS = frozenset({"", "Model", *_CLASSES})
-"""The classes of arguments; a plural is a list."""
+"""Classes of arguments. A plural name is a list."""
 
 Ask = Callable[[bytes], "asyncio.Future[Any] | Future[Any]"]
-"""Input and keyword arguments in, as a JSON list, the raw output later.
+"""Takes input and keyword arguments as a JSON list; returns a future of the raw output.
 
-Code in the loop that answers gets a future of that loop; other code one for any thread.
+Code in the event loop receives an asyncio future; other code receives a thread-safe future.
 """
 
 _PLACES = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
@@ -55,7 +55,7 @@ _LAZY_ANNOTATIONS = __future__.annotations.compiler_flag
 
 
 class Sources:
-    """Every source of a project, by its key."""
+    """All sources of a project, by key."""
 
     def __init__(self, sources: Mapping[str, Mapping[str, Any]], objects: Objects) -> None:
         self.objects = objects
@@ -66,7 +66,7 @@ class Sources:
         }
 
     def find_function(self, key: str, name: str, objects: Sequence[str]) -> "Function":
-        """Return a function that gets these objects; `CallFailed` if it cannot be called."""
+        """Return a function that receives these objects; `CallFailed` if it cannot be called."""
         known = (key, name, tuple(objects))
         if known not in self._functions:
             function, place = self._sources[key].find(name)
@@ -86,7 +86,7 @@ class Sources:
 
 
 class Function:
-    """One of an author's functions, and how it gets its arguments."""
+    """An author's function and the conversion of its arguments."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Function:
         self._taken: dict[int, int | CallFailed] = {}
 
     def call(self, arguments: list[Any]) -> Any:
-        """Return its value, or an awaitable; raise `CallFailed` for what it raises."""
+        """Call the function; return its value or awaitable. Its exceptions become `CallFailed`."""
         try:
             return self._function(*self._prepare(arguments))
         except CallFailed:
@@ -111,7 +111,7 @@ class Function:
             raise describe_exception(error, self.place) from None
 
     async def wait(self, awaitable: Awaitable[Any]) -> Any:
-        """Await its value; raise `CallFailed` for what it raises, unless it is cancelled."""
+        """Await the value. Exceptions become `CallFailed`, except cancellation."""
         try:
             return await awaitable
         except BaseException as error:
@@ -137,7 +137,7 @@ class Function:
     def _count_taken(self, count: int) -> "int | CallFailed":
         try:
             parameters = inspect.signature(self._function).parameters.values()
-        except (TypeError, ValueError):  # some functions in C do not tell
+        except (TypeError, ValueError):  # some C functions have no signature
             return count
         places = [parameter for parameter in parameters if parameter.kind in _PLACES]
         mandatory = [parameter for parameter in parameters if parameter.default is Parameter.empty]
@@ -146,7 +146,7 @@ class Function:
         if len(required) > count or named:
             wanted = ", ".join(f"`{name}`" for name in required + named)
             most = f"{count} argument{'s'[: count != 1]}"
-            problem = f"expected a function that takes {most}, got one that requires {wanted}"
+            problem = f"expected a function that takes {most}, but it requires {wanted}"
             return CallFailed("TypeError", f"{self.place}: {problem}")
         if any(parameter.kind is Parameter.VAR_POSITIONAL for parameter in parameters):
             return count
@@ -182,36 +182,36 @@ class _LoadedSource:
 
     def _describe_place(self, function: Any, name: str) -> str:
         code: Any = getattr(inspect.unwrap(function), "__code__", None)
-        own = code is not None and code.co_filename == self._path
-        line = code.co_firstlineno if own else self._line
+        is_own_code = code is not None and code.co_filename == self._path
+        line = code.co_firstlineno if is_own_code else self._line
         return f"{self._path}:{line} in {name}"
 
     def _load(self) -> "ModuleType | CallFailed":
         module = ModuleType(self._name)
-        sys.modules[self._name] = module  # where dataclasses, pickle and typing look for it
+        sys.modules[self._name] = module  # dataclasses, pickle and typing look it up there
         module.__file__ = self._path
         if self._folder:
             sys.path[:] = [self._folder, *(entry for entry in sys.path if entry != self._folder)]
         try:
-            # Lines are counted as in the source's file.
+            # Line numbers match the file of the source.
             text = "\n" * (self._line - 1) + self._text
             source = fill_secrets(text, self._path, self._secrets) if self._secrets else text
             code = compile(source, self._path, "exec", flags=_LAZY_ANNOTATIONS, dont_inherit=True)
-            exec(code, module.__dict__)  # noqa: S102 - what this is for
+            exec(code, module.__dict__)  # noqa: S102 - runs the author's code
         except BaseException as error:  # noqa: BLE001 - an author's module may raise anything
             return describe_exception(error, f"{self._path}:{self._line}", loading=True)
         return module
 
 
 class SnippetModel:
-    """The evaluated model, as an author's function gets it."""
+    """The evaluated model, as an author's function receives it."""
 
     def __init__(self, ask: Ask, objects: Objects) -> None:
         self._ask = ask
         self._objects = objects
 
     def predict(self, items: Any, *, sample: Any = None, **kwargs: Any) -> Any:
-        """Return a `ModelResponse`; awaitable if a loop is running."""
+        """Return a `ModelResponse`, or an awaitable if an event loop is running."""
         if sample is not None:
             kwargs["sample"] = sample
         try:
@@ -235,17 +235,17 @@ class SnippetModel:
 
 
 class ImportAliases(MetaPathFinder, Loader):
-    """Finds stand-ins for modules that are not installed."""
+    """Import finder of substitutes for modules that are not installed."""
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
 
     def install(self) -> None:
-        """Look for modules, after all other finders."""
+        """Install the finder after all others."""
         sys.meta_path.append(self)
 
     def remove(self) -> None:
-        """Stop, and remove the stand-ins."""
+        """Remove the finder and the substitutes."""
         sys.meta_path.remove(self)
         for name in self._names().MODULES:
             module = sys.modules.get(name)
@@ -255,22 +255,22 @@ class ImportAliases(MetaPathFinder, Loader):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a stand-in, for known names."""
+        """Find a substitute for a known name."""
         del path, target
         if not name.startswith(_VENDOR) or name not in (modules := self._names().MODULES):
             return None
         return ModuleSpec(name, self, is_package=not modules[name])
 
     def exec_module(self, module: ModuleType) -> None:
-        """Fill a stand-in: a name is looked up when it is first imported."""
+        """Set up a substitute, whose names are looked up when they are first imported."""
         names, objects, name = self._names(), self._objects().__name__, module.__name__
         module.__dict__["__all__"] = names.list_names(name) if names.MODULES[name] else []
 
         def find(wanted: str) -> Any:
-            home = names.find_home(name, wanted)
-            if home is None:
+            module_name = names.find_home(name, wanted)
+            if module_name is None:
                 raise AttributeError(f"module {name!r} has no attribute {wanted!r}")
-            return getattr(import_module(f"{objects}.{home}"), wanted)
+            return getattr(import_module(f"{objects}.{module_name}"), wanted)
 
         module.__dict__["__getattr__"] = find
         module.__dict__["__dir__"] = lambda: module.__dict__["__all__"]

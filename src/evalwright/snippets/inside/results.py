@@ -1,10 +1,10 @@
-"""The result of a call: a value as JSON, or the reason why there is none.
+"""The result of a call: a value as JSON, or the reason for its failure.
 
-Values      Objects become what their `to_json` returns, or `tolist` (arrays and their numbers), or
-            `model_dump` (pydantic), or `isoformat` (dates). Tuples become lists. NaN and the
-            infinities become null.
-Failures    `tasks/x.yaml:14 in compute_scores: KeyError: 'foo'`. The place is the author's
-            innermost line, not that of a library.
+Values      Objects are converted by their `to_json`, `tolist` (arrays and their numbers),
+            `model_dump` (pydantic) or `isoformat` (dates). Tuples become lists. NaN and infinities
+            become null.
+Failures    `tasks/x.yaml:14 in compute_scores: KeyError: 'foo'`. The location is the innermost line
+            of the author's code, not of a library.
 """
 
 import json
@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 _MAX_MESSAGE = 4000
-_LIBRARY = os.path.dirname(os.__file__)  # noqa: PTH120 - frames have paths as text
+_LIBRARY = os.path.dirname(os.__file__)  # noqa: PTH120 - frames have paths as strings
 _OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120 - the same
 _MAX_BITS = 4000
 _MAX_DEPTH = 200
@@ -23,20 +23,20 @@ _CONVERSIONS = ("to_json", "tolist", "model_dump", "isoformat")
 
 
 class CallFailed(Exception):
-    """A call without a value. `kind` is an exception's name, or `result`, `timeout`, `crashed`."""
+    """A call failed. `kind` is the name of an exception, or `result`, `timeout` or `crashed`."""
 
     def __init__(self, kind: str, message: str, hint: str = "", ask: int | None = None) -> None:
         super().__init__(message)
         self.kind, self.hint = kind, hint
         self.ask = ask
-        """The model query that failed, if that is what the author's function raised."""
+        """The failed model query, if its exception is the one that the author's function raised."""
 
     def copy(self) -> "CallFailed":
-        """Return a copy to raise again: an exception keeps the traceback of every raise."""
+        """Return a copy to raise again, because an exception keeps the traceback of every raise."""
         return CallFailed(self.kind, str(self), self.hint, self.ask)
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON for the engine."""
+        """Return the failure as JSON for the engine."""
         return {"kind": self.kind, "message": str(self), "hint": self.hint, "ask": self.ask}
 
 
@@ -49,7 +49,7 @@ class NoAnswer(Exception):
 
 
 def describe_exception(error: BaseException, place: str, *, loading: bool = False) -> CallFailed:
-    """Convert an exception of an author's code. `place` is used if it has no such line."""
+    """Convert an exception from an author's code; `place` is used if no line of it is found."""
     name, message = "Exception", ""
     try:
         name = str(type(error).__name__)
@@ -72,7 +72,7 @@ def describe_exception(error: BaseException, place: str, *, loading: bool = Fals
 
 
 def clean(text: str) -> str:
-    """Return one line that can be stored and printed."""
+    """Return the text on one line that can be stored and printed."""
     text = text[:_MAX_MESSAGE].encode("utf-8", "replace").decode()
     return " ".join(text.split("\n")) if "\n" in text else text
 
@@ -91,10 +91,10 @@ def _find_places(traceback: TracebackType | None) -> list[str]:
 
 
 def encode_result(value: object, place: str, max_bytes: int) -> bytes:
-    """Encode a result as JSON, at most `max_bytes`; `CallFailed` says what is wrong with it."""
+    """Encode a result as JSON of at most `max_bytes`; `CallFailed` if this is not possible."""
     try:
         text = _ENCODER.encode(value).encode()
-    except BaseException:  # noqa: BLE001 - a value may be of any class, or too deep
+    except BaseException:  # noqa: BLE001 - a value may have any class or depth
         text = _encode_slowly(value, place)
     if len(text) > max_bytes:
         problem = f"expected at most {max_bytes} bytes of JSON, got {len(text)}"
@@ -113,12 +113,12 @@ def _encode_slowly(value: object, place: str) -> bytes:
 
 
 class _NoJson(Exception):
-    """A part of a result that is not JSON."""
+    """Raised for a part of a result that is not JSON."""
 
 
 def _convert(value: object) -> Any:
     for name in _CONVERSIONS:
-        # A class has the method, too, but it cannot be called there.
+        # A class also has the method, but it cannot be called on the class.
         if not isinstance(value, type) and callable(conversion := getattr(value, name, None)):
             return conversion()
     raise TypeError(f"expected JSON, got `{_type_name(value)}`")
@@ -131,7 +131,7 @@ _ENCODER = json.JSONEncoder(
 
 def _to_plain(part: object, path: str, depth: int) -> Any:
     if depth > _MAX_DEPTH:
-        raise _NoJson(f"nested too deeply, or contains itself - at `{path[:_MAX_DEPTH]}`")
+        raise _NoJson(f"nested too deeply or recursive - at `{path[:_MAX_DEPTH]}`")
     if part is None or isinstance(part, str | int | float):
         return _to_scalar(part, path)
     if isinstance(part, Mapping):

@@ -1,6 +1,6 @@
-"""Put secrets into the strings of an author's code, in the process that runs it.
+"""Insert secrets into the strings of an author's code, in the process that runs it.
 
-The text of the code is not changed: tracebacks show the placeholder, never the value.
+The source text is not changed, so tracebacks show the placeholder, never the value.
 """
 
 import ast
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def fill_secrets(text: str, path: str, secrets: Sequence[Sequence[str]]) -> ast.Module:
-    """Parse the code; each placeholder in its strings becomes the value of its secret."""
+    """Parse the code and replace each placeholder in its strings with the secret."""
     tree = ast.parse(text, path)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):

@@ -1,11 +1,11 @@
-"""Serve calls: set limits and import aliases, then serve either batches or concurrent calls.
+"""Set limits and import aliases, then serve either batches or concurrent calls.
 
-`_BatchServer` calls plain functions one after the other:
+`_BatchServer` calls plain functions one after another:
 
     engine   {"key": "…", "name": "compute_scores", "objects": [""], "numbers": [7], "calls": [[…]]}
     child    {"done": [[7, value]], "asks": []}         or [7, null, {"kind", "message", …}]
 
-The values of a batch are sent together, but none waits longer than `FLUSH_S`.
+The values of a batch are sent together, but no value waits longer than `FLUSH_S`.
 """
 
 import asyncio
@@ -29,8 +29,8 @@ FLUSH_S = 0.05
 
 
 def serve(channel: int, marks: int, objects: str) -> NoReturn:
-    """Answer until the engine goes away. `objects` is the package of the classes functions get."""
-    # What an author imports or pickles as `__main__` is not this script.
+    """Serve calls until the engine ends. `objects` is the package with the argument classes."""
+    # For the author's code, `__main__` must not be this script.
     sys.modules["__main__"] = ModuleType("__main__")
     watch_engine()
     give_up_tracing()
@@ -57,7 +57,7 @@ def _set_limit(kind: int, value: int) -> None:
         value = min(value, ceiling)
     try:
         resource.setrlimit(kind, (value, value))
-    except (OSError, ValueError) as refused:  # address space on macOS
+    except (OSError, ValueError) as refused:  # for example the address space on macOS
         del refused
 
 
@@ -101,13 +101,13 @@ class _BatchServer:
             if channel.is_copy:
                 os._exit(0)
             if time.monotonic() >= flush_at:
-                # No call is to blame if the engine cannot be reached.
+                # No call is responsible if the engine cannot be reached.
                 marks.end()
                 channel.flush()
                 flush_at = time.monotonic() + FLUSH_S
 
     def _wait(self, function: Function, awaitable: Awaitable[Any]) -> Any:
         if self._loop is None:
-            # One loop for all calls: what a function keeps between calls belongs to it.
+            # All calls share one loop, because objects kept between calls may belong to it.
             self._loop = asyncio.new_event_loop()
         return self._loop.run_until_complete(function.wait(awaitable))

@@ -1,1 +1,1 @@
-"""Contract B: YAML documents, from their text to checked objects."""
+"""YAML documents: reading, resolving and checking."""

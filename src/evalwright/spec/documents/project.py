@@ -1,11 +1,11 @@
-"""A project: its documents, their kinds, and whether they fit together.
+"""A project: its documents, and the checks between them.
 
     project = read_project("run.yaml", environment=os.environ)
-    project.problems             all problems, each with its place
+    project.problems             all problems with their places
     project.tasks["capitals"]    the entities, by key
     specs, problems = project.specs(assignments={"model": "bot"})
 
-Nothing is run, no dataset is opened, no server is contacted.
+Reading a project does not run anything, open datasets or contact servers.
 """
 
 import os
@@ -53,7 +53,7 @@ from evalwright.types import Issue
 
 
 class GivenConfig(Struct, frozen=True):
-    """Values of parameters and run settings, from a file or a caller."""
+    """Parameter values and run settings, from a file or a caller."""
 
     values: Mapping[str, GivenValue] = {}
     run_config: RunConfig = RunConfig()
@@ -61,19 +61,19 @@ class GivenConfig(Struct, frozen=True):
 
 
 class Project:
-    """The documents of a path, and everything they refer to."""
+    """The documents of a path and all documents that they refer to."""
 
     def __init__(self, gathered: GatheredProject, find_earlier: FindEarlier | None = None) -> None:
         self._gathered = gathered
         self._find_earlier = find_earlier
         self.path = gathered.path
         self.root = gathered.root
-        """The folder of the project: paths of documents are shown from the current folder."""
+        """Folder of the project. Paths of documents are shown relative to the current folder."""
         self.kind: DocumentKind | None = gathered.kind
         """The kind of the path's document; None for a folder."""
         self.run: RunFile | None = gathered.run
         self.policies = [policy.document for policy in gathered.policies]
-        """The policies that a run must meet."""
+        """Policies that a run must meet."""
         self.secrets: Mapping[str, str | Secret] = gathered.secrets
         self.tasks = gathered.entities["task"]
         self.datasets = gathered.entities["dataset"]
@@ -89,7 +89,7 @@ class Project:
 
     @property
     def files(self) -> list[str]:
-        """The files of the path itself, including those that they include."""
+        """The files of the path itself, including the files that they include."""
         return self._gathered.files
 
     def specs(
@@ -100,12 +100,13 @@ class Project:
         evaluation: str | None = None,
         models_given: bool = False,
     ) -> tuple[list[ResolvedSpec], list[Issue]]:
-        """Return the specifications to run, and all their problems.
+        """Return the specifications to run and all their problems.
 
-        They are those of the evaluation (by its key, if there are several), or else of every
-        task of the path. `config` comes from `--config`, `assignments` from `--set`. A
-        value goes to the evaluation if that declares it, else to the tasks that do. `models_given`:
-        the caller has models for the tasks that name none.
+        These are the specifications of the evaluation (selected by key if there are several) or,
+        without an evaluation, of every task of the path. `config` comes from `--config`,
+        `assignments` from `--set`. A value is passed to the evaluation if it declares the
+        parameter, otherwise to the tasks that do. `models_given`: the caller has models for tasks
+        without a model.
         """
         config = config or GivenConfig()
         assigned = {
@@ -128,7 +129,7 @@ class Project:
             problems += _check_assignments(values, targets)
             tasks = [resolver.task(task, run_config) for task in targets]
             specs = [spec for spec in tasks if spec is not None]
-        # In a folder, what is wrong with a document that is not used does not stop a run.
+        # In a folder, errors in unused documents do not prevent a run.
         problems += self._gathered.blocking if self.path.is_dir() else self._gathered.problems
         problems += self._unread()
         for entity in resolver.used.values():
@@ -145,7 +146,7 @@ class Project:
         models_given: bool,
         more: GivenConfig,
     ) -> tuple[list[ResolvedSpec], list[Issue]]:
-        """The same for an assessment plan: the specifications of all its evaluations."""
+        """Return the specifications of all evaluations of a plan, and their problems."""
         references = self._references(strict=True)
         resolved = resolve_plan(
             self._gathered.plans[0],
@@ -163,9 +164,9 @@ class Project:
         return resolved.specs, self._with_policy_names(problems, named)
 
     def runnable_specs(self) -> list[ResolvedSpec]:
-        """Return what can run as written: all evaluations, and the tasks that none of them uses.
+        """Return the specifications of all evaluations, and of the tasks that no evaluation uses.
 
-        Specifications that lack a value are left out.
+        Specifications without all required values are omitted.
         """
         gathered, run_config = self._gathered, RunConfig()
         used = Resolver(self._references(), given=gathered.config, models_given=True)
@@ -181,12 +182,12 @@ class Project:
 
     @cached_property
     def generations(self) -> Generations:
-        """How the rows of generated datasets are generated."""
+        """Generation of the project's generated datasets."""
         return Generations(self._references(strict=True))
 
     @cached_property
     def _generations(self) -> Generations:
-        """The same, as far as one document alone shows it."""
+        """The generations that are known from single documents."""
         return Generations(self._references())
 
     @property
@@ -205,12 +206,12 @@ class Project:
             if len(candidates) <= 1:
                 return next(iter(candidates.values()), None), []
             detail = f"the project has {len(candidates)} evaluations: {', '.join(candidates)}"
-            fault = Fault((), "which_evaluation", detail, "name one with `--evaluation KEY`")
+            fault = Fault((), "which_evaluation", detail, "select one with `--evaluation KEY`")
         return None, [locate_fault(fault, Place(str(self.path), 1))]
 
     @cached_property
     def problems(self) -> list[Issue]:
-        """Return all problems of what was named and of what it uses: errors and warnings."""
+        """Return all errors and warnings of the selected documents and their references."""
         gathered, run_config = self._gathered, self._run_config
         references = self._references()
         resolver = Resolver(
@@ -254,15 +255,15 @@ class Project:
     def _with_policy_names(
         self, problems: list[Issue], tasks: list[tuple[str, TaskDocument]]
     ) -> list[Issue]:
-        """Sort problems; if no task has errors, add unknown names in policies."""
+        """Sort problems and, if no task has errors, add unknown names in policies."""
         if all(problem.level != "error" for problem in problems):
             problems = [*problems, *check_policy_names(self._gathered.policies, tasks)]
         return sort_issues(problems)
 
     def _problems_of(self, entity: Entity, *, resolved: bool = False) -> Iterable[Issue]:
-        """Return the problems of an entity, of its file, and of what it uses.
+        """Return the problems of an entity, its file, and the entities that it uses.
 
-        For a task that was `resolved`, problems with stand-in values do not count.
+        For a `resolved` task, problems with placeholder values are ignored.
         """
         yield from entity.part.raw.problems
         if not (resolved and entity.kind == "task"):
@@ -284,7 +285,7 @@ class Project:
         return self.kind not in {None, "run", "plan"}
 
     def _unread(self) -> list[Issue]:
-        """Return the problems of files that cannot be read: they may be in use."""
+        """Return the problems of unreadable files, because they may be in use."""
         return [problem for problems in self._gathered.unread.values() for problem in problems]
 
     def _references(self, *, strict: bool = False) -> References:
@@ -306,7 +307,7 @@ def read_project(
 ) -> Project:
     """Read a document, a run file or a folder, and the project around it.
 
-    `find_earlier` finds evaluations that no file has in a store of runs.
+    `find_earlier` searches a store of runs for evaluations that are in no file.
     """
     return Project(gather_project(Path(path), environment), find_earlier)
 
@@ -317,10 +318,10 @@ def read_projects(
     environment: Mapping[str, str],
     find_earlier: FindEarlier | None = None,
 ) -> list[Project]:
-    """The project of a path and, for a folder, one per further file in or below it.
+    """Read the project of a path and, for a folder, one project per additional file.
 
-    These are run files, plans, evaluations that none of them contains, and documents that only a
-    server uses, to report them.
+    These files are run files, plans, evaluations that are not in any of them, and documents that
+    only a server uses, which are reported.
     """
     first = read_project(path, environment=environment, find_earlier=find_earlier)
     folder = Path(path)
@@ -348,7 +349,7 @@ def read_projects(
 
 
 def read_config(path: str | Path, *, environment: Mapping[str, str]) -> GivenConfig:
-    """Read the file of `--config`: `config` and `run_config`."""
+    """Read the `config` and `run_config` of a file for `--config`."""
     root = find_include_root(Path(path))
     document = read_document(path, environment=environment, root=root, takes_pipes=True)
     part, problems = DocumentPart(document), list(document.problems)
@@ -366,7 +367,7 @@ def _check_assignments(values: Mapping[str, GivenValue], tasks: Iterable[Entity]
     problems: list[Issue] = []
     for name, value in values.items():
         if name not in names:
-            detail = f"no task here has a parameter `{name}`"
+            detail = f"no task has a parameter `{name}`"
             fault = Fault((), "undeclared_parameter", detail, did_you_mean(name, names))
             problems.append(value.problem(fault))
     return problems

@@ -1,6 +1,6 @@
-"""The project that `evalwright init` writes: one task of every kind, and an offline model.
+"""The project that `evalwright init` writes: one task of each kind, and an offline model.
 
-Its files ship with the package, in the folder `starter`, and are copied unchanged.
+The files are in the `starter` folder of the package and are copied unchanged.
 """
 
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ STARTER = Path(__file__).parents[2] / "starter"
 
 
 def starter_files() -> Iterator[tuple[str, bytes]]:
-    """Return the path of each file, relative to the project's folder, and its content."""
+    """Yield the path of each file, relative to the project's folder, and its content."""
     for path in sorted(STARTER.rglob("*")):
-        # An installer compiles what it takes for modules.
+        # Installers compile Python files.
         if path.is_file() and "__pycache__" not in path.parts:
             yield path.relative_to(STARTER).as_posix(), path.read_bytes()

@@ -1,7 +1,6 @@
-"""The result of validating documents: one entry per file, however the file was reached.
+"""The result of validating documents, with one entry per file.
 
-Warnings (deprecated spellings, variables that are not set) are kept separately: they make nothing
-invalid.
+Warnings (deprecated syntax, unset variables) are kept separately and do not make a file invalid.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +16,7 @@ from evalwright.vocabulary import MAX_RAW_CHARACTERS
 
 
 class DocumentCheck(Checking):
-    """One checked file of a project."""
+    """A checked file of a project."""
 
     noun = "document"
 
@@ -44,7 +43,7 @@ class DocumentCheck(Checking):
 def check_documents(
     files: Iterable[str], issues: Iterable[Issue], kinds: Mapping[str, str]
 ) -> Iterator[DocumentCheck]:
-    """Return each file that was read or has an issue, in the order of reading, with its kind."""
+    """Yield each file that was read or has an issue, with its kind, in reading order."""
     by_file: dict[str, list[Issue]] = {file: [] for file in files}
     for issue in drop_duplicates(issues):
         by_file.setdefault(issue.file, []).append(issue)
@@ -53,7 +52,7 @@ def check_documents(
 
 
 def _quote_line(issue: Issue, lines: list[str]) -> Issue:
-    """Add the line of the issue; if only the line is known, point at its first character."""
+    """Add the text of the issue's line; if the column is unknown, use the first character."""
     at = issue.line - 1
     raw = lines[at][:MAX_RAW_CHARACTERS] if 0 <= at < len(lines) else ""
     text = raw.replace("\t", " ")
@@ -62,7 +61,7 @@ def _quote_line(issue: Issue, lines: list[str]) -> Issue:
 
 
 def _read_lines(file: str) -> list[str]:
-    """Return the lines for the caret; none if the file is not text or is too long."""
+    """Return the lines of a file; empty if it is not text or is too long."""
     try:
         if not Path(file).is_file():
             return []  # a pipe can be read only once

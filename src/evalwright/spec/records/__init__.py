@@ -1,8 +1,7 @@
-"""Contract A: JSONL task records.
+"""JSONL task records: validation, lint and schema.
 
-check     turns lines into records and issues: the fast path for good lines
-explain   says what is wrong with a line: the slow path, and the authority on every rule
-formats   recognizes files that are not JSON Lines, and says how to convert them
-schema    the same rules as a JSON Schema
-fixtures  the ten tasks and the broken ones that ship with the package
+check     converts lines to records and issues: the fast path for valid lines explain   explains the
+errors in a line: the slow path, which defines all rules formats   recognizes files that are not
+JSON Lines, and suggests how to convert them schema    expresses the same rules as a JSON Schema
+fixtures  loads the valid and invalid example records in the package
 """

@@ -1,12 +1,12 @@
-"""Turn lines into records and issues: fast for good lines, thorough for bad ones.
+"""Convert lines to records and issues: fast for valid lines, thorough for invalid ones.
 
-A line is decoded once, typed, by msgspec; `_is_sound` then checks the rules that types cannot
-express. Whatever fails either goes to `explain`, which knows every rule and its place in the order.
-So this module decides no rule: it only accepts good lines faster, and a test compares the two.
+msgspec decodes a line to typed values, and `_is_sound` checks the rules that types cannot express.
+Lines that fail either check are passed to `explain`, which implements all rules and their order.
+This module only accepts valid lines faster; a test compares both.
 
-msgspec accepts a key that is given twice. The record encoded again has each key, and so its colon,
-once: where it has fewer colons than the line, or where the line may hold a colon written as an
-escape, the line goes to `explain`. One count serves all lines that were read together.
+msgspec accepts duplicate keys. When a record is encoded again, each key, and therefore its colon,
+occurs once. If the result has fewer colons than the line, or if the line may contain an escaped
+colon, the line is passed to `explain`. The colons of all lines in a batch are counted together.
 """
 
 import re
@@ -51,14 +51,14 @@ _LETTERS = frozenset((letter,) for letter in LETTERS)
 
 
 class Validated(NamedTuple):
-    """The content of a file: `records, errors = validate_file(path)`."""
+    """The records and errors of a file: `records, errors = validate_file(path)`."""
 
     records: list[TaskSpec]
     errors: list[Issue]
 
 
 def validate_file(path: str | Path) -> Validated:
-    """Check a whole file; `-` is standard input. Invalid lines go to `errors` and raise nothing.
+    """Check a whole file; `-` is standard input. Invalid lines are reported in `errors`.
 
     >>> records, errors = ew.validate_file("tasks_bad.jsonl")
     >>> errors[0].line, errors[0].rule, errors[0].field
@@ -88,7 +88,7 @@ def validate_task(record: Any) -> TaskSpec:
     task_id = record.get("task_id") if isinstance(record, Mapping) else None
     try:
         raw = repr(record)[:MAX_RAW_CHARACTERS]
-    except (RecursionError, ValueError):  # nested too deeply; an integer of very many digits
+    except (RecursionError, ValueError):  # nested too deeply, or an integer with too many digits
         raw = ""
     raise InvalidTask(
         Issue(
@@ -107,14 +107,15 @@ def validate_task(record: Any) -> TaskSpec:
 
 
 def check_file(path: str) -> Iterator[TaskSpec | Issue]:
-    """Yield each record or issue of a file; skip blank lines. Only the ids are kept in memory."""
+    """Yield each record or issue of a file; skip blank lines. Only ids are kept in memory."""
     return map(_item, check_batches(read_batches(path), file=path))
 
 
 def read_valid(path: str, *, bad: Container[int]) -> Iterator[TaskSpec]:
-    """Yield the records of a file that was checked before, without the lines found to be bad.
+    """Yield the records of a file that was already checked, without the bad lines.
 
-    Keeps nothing in memory. A line that is bad now is `Unreadable`: the file was changed.
+    Nothing is kept in memory. If another line is bad, the file has changed, and `Unreadable` is
+    raised.
     """
     for number, line in enumerate(read_lines(path), start=1):
         if number in bad or not line.strip():
@@ -122,17 +123,17 @@ def read_valid(path: str, *, bad: Container[int]) -> Iterator[TaskSpec]:
         try:
             yield _decode(line)
         except _REFUSALS as error:
-            raise Unreadable(f"{path}:{number}: was changed after it was checked") from error
+            raise Unreadable(f"{path}:{number}: the file changed after it was checked") from error
 
 
 def check_batches(
     batches: Iterable[list[bytes]], *, file: str = ""
 ) -> Iterator[tuple[int, TaskSpec | Issue]]:
-    """Yield each line's number with its record or issue; issues name the file `file`.
+    """Yield the number of each line with its record or issue; issues refer to `file`.
 
-    An invalid record claims its id too: another record with that id would be an error as soon as
-    the first was corrected, so it is one now. A file in another format is read only to its first
-    line.
+    An invalid record also claims its id, because another record with the same id would be an error
+    as soon as the first is corrected. If a file has a different format, only its first line is
+    read.
     """
     claimed: dict[str, int] = {}
     number = 0
@@ -151,8 +152,8 @@ def check_batches(
                     yield number, item
             elif item is not None:
                 if is_first and not claimed:
-                    item, reads_on = _explain_format(item, line, batch, tasks, file)
-                    if not reads_on:
+                    item, continues = _explain_format(item, line, batch, tasks, file)
+                    if not continues:
                         yield number, replace(item, file=file)
                         return
                 is_first = False
@@ -160,7 +161,7 @@ def check_batches(
 
 
 def _claim_id(issue: Issue, line: bytes, claimed: dict[str, int]) -> Issue:
-    """Claim the id of an invalid record; if an earlier record has it, that is another problem."""
+    """Claim the id of an invalid record; add a problem if an earlier record has the same id."""
     if issue.task_id is None:
         return issue
     first = claimed.setdefault(issue.task_id, issue.line)
@@ -176,7 +177,7 @@ def _claim_id(issue: Issue, line: bytes, claimed: dict[str, int]) -> Issue:
 def _explain_format(
     issue: Issue, line: bytes, batch: list[bytes], tasks: list[TaskSpec | None], file: str
 ) -> tuple[Issue, bool]:
-    """Report at the first bad line that the file is not JSON Lines; return whether to read on."""
+    """Report at the first bad line that a file is not JSON Lines; return whether to continue."""
     other = recognize_format(line, file)
     if other is None:
         return issue, True
@@ -185,12 +186,12 @@ def _explain_format(
         return replace(issue, detail=detail, hint=hint), True
     last_line = [text for text in map(bytes.strip, batch) if text][-1]
     if sum(task is not None for task in tasks) > (last_line == b"]"):
-        return issue, True  # the last item of an array looks like a record; others do not
+        return issue, True  # only the last item of an array can look like a record
     return replace(issue, column=None, detail=f"{detail}; {NOT_READ}", hint=hint), False
 
 
 def _decode_batch(batch: list[bytes]) -> list[TaskSpec | None]:
-    """Return records that certainly break no rule; None for lines that `explain` must check."""
+    """Return records that are certainly valid, and None for lines that `explain` must check."""
     try:
         tasks: list[TaskSpec | None] = [_decode(line) for line in batch]
     except _REFUSALS:
@@ -203,7 +204,7 @@ def _decode_batch(batch: list[bytes]) -> list[TaskSpec | None]:
 
 
 def _try_decode(line: bytes) -> TaskSpec | None:
-    if not line:  # a blank line costs little: a file may have millions
+    if not line:  # blank lines must be cheap, because a file may have millions
         return None
     try:
         return _decode(line)
@@ -220,26 +221,26 @@ def _decode_slowly(number: int, line: bytes) -> TaskSpec | Issue | None:
         return issue
     try:
         return _decode(line)
-    except _REFUSALS as error:  # no rule names it: the decoder does
+    except _REFUSALS as error:  # no rule applies, but the decoder fails
         return make_issue(number, BrokenRule("bad_json", None, str(error)), line)
 
 
 def _has_unique_keys(tasks: list[TaskSpec | None], lines: list[bytes]) -> bool:
-    """Whether certainly no key is duplicated in any of these lines.
+    """Whether there are certainly no duplicate keys in these lines.
 
-    A line has at least the colons of its record, so equal sums mean that every line has just those.
+    A line has at least as many colons as its record, so equal sums mean equal counts for each line.
     """
     try:
-        once = _encode(tasks).count(b":")
-    except (OverflowError, RecursionError):  # an integer beyond 64 bits, a very deep metadata
+        n_colons = _encode(tasks).count(b":")
+    except (OverflowError, RecursionError):  # an integer beyond 64 bits, or very deep metadata
         return False
     not_given = sum([task is not None and type(task.metadata) is NoMetadata for task in tasks])
     blob = b"\n".join(lines)
-    return blob.count(b":") == once - not_given and not _escaped_colon(blob)
+    return blob.count(b":") == n_colons - not_given and not _escaped_colon(blob)
 
 
 def _is_sound(task: TaskSpec) -> bool:
-    """Whether this record certainly breaks no other rule."""
+    """Whether a record certainly breaks no other rule."""
     task_id, prompt, category, metadata = task.task_id, task.prompt, task.category, task.metadata
     return not (
         (category, task.metric_name, task.post_process) not in _LEGAL
@@ -247,7 +248,7 @@ def _is_sound(task: TaskSpec) -> bool:
         or prompt[-1].isspace()
         or not task_id
         or " " in task_id
-        or not task_id.isprintable()  # every other whitespace is unprintable
+        or not task_id.isprintable()  # all other whitespace characters are unprintable
         or not task.targets
         or len(task.few_shot_examples) > MAX_EXAMPLES
         or (category == "mcq" and task.targets not in _LETTERS)

@@ -1,9 +1,9 @@
-"""Explain what is wrong with a record, in words that a person can act on.
+"""Explain the errors in a record in words that authors can act on.
 
-This is the authority on the rules of contract A. It is slow: `check` calls it only for
-lines that its fast path did not accept. One issue per record: the first rule it breaks, in
-the order of `vocabulary.RULES`; within a rule the first field, in the order of `FIELDS`. The other
-problems of the record are its `also`, in the same order.
+This module defines the rules of task records. It is slow: `check` calls it only for lines that its
+fast path did not accept. There is one issue per record: the first rule that it breaks, in the order
+of `vocabulary.RULES`, and for that rule the first field, in the order of `FIELDS`. The other
+problems of the record are in `also`, in the same order.
 """
 
 import re
@@ -48,9 +48,9 @@ _SYNONYMS = {
     **dict.fromkeys(("answer", "answers", "expected", "label", "reference", "solution"), "targets"),
     **dict.fromkeys(("examples", "few_shot", "shots"), "few_shot_examples"),
 }
-"""Names for a field in other formats; they are suggested only if the field is missing."""
+"""Names of fields in other formats. They are recognized only if the field is missing."""
 _SPACE = re.compile(r"\s")
-_OWN_FIELDS = "put your own fields under `metadata`"
+_OWN_FIELDS = "put additional fields under `metadata`"
 NOT_READ = "the rest was not read"
 _NOT_TEXT = {
     "too_long": ("bad_json", "the line is longer than 16 MiB"),
@@ -60,17 +60,17 @@ _NOT_TEXT = {
 
 
 class BrokenRule(NamedTuple):
-    """A broken rule, before its place in the file is known."""
+    """A broken rule without its place in the file."""
 
     rule: str
     field: str | None
     detail: str
     key: str | None = None
-    """The key to point at, if it is not the field itself."""
+    """Key to point at, if it is not the field itself."""
 
 
 def explain(number: int, line: bytes) -> Issue | None:
-    """Return the first rule that line `number` breaks; None for a blank or valid line."""
+    """Return the issue of line `number`; None for a blank or valid line."""
     if isinstance(line, BadLine):
         rule, detail = _NOT_TEXT[line.why]
         return make_issue(number, BrokenRule(rule, None, detail), line.head)
@@ -93,9 +93,10 @@ def explain(number: int, line: bytes) -> Issue | None:
 
 
 def find_broken_rules(record: Any) -> list[BrokenRule]:
-    """Return every rule that a decoded record breaks; unique ids are checked per file.
+    """Return all rules that a decoded record breaks, except unique ids, which are checked per file.
 
-    A rule is checked only if what it needs is valid: a metric is not compared with a bad category.
+    A rule is checked only if the fields that it needs are valid: a metric is not checked against an
+    invalid category.
     """
     if not isinstance(record, _OBJECT):
         detail = f"a record must be a JSON object, not {_describe(record)}"
@@ -105,7 +106,7 @@ def find_broken_rules(record: Any) -> list[BrokenRule]:
         faults += _find_missing(record)
     if not _ALL_FIELDS.issuperset(record):
         faults += _find_unknown(record, explained={fault.key for fault in faults})
-    sound: dict[str, Any] = {}
+    valid_fields: dict[str, Any] = {}
     for name, find_details in _TYPE_RULES.items():
         if name in record:
             value = record[name]
@@ -113,30 +114,30 @@ def find_broken_rules(record: Any) -> list[BrokenRule]:
             if details:
                 faults += [BrokenRule("bad_type", name, detail) for detail in details]
             else:
-                sound[name] = value
-    return faults + _find_bad_values(sound)
+                valid_fields[name] = value
+    return faults + _find_bad_values(valid_fields)
 
 
-def _find_bad_values(sound: dict[str, Any]) -> list[BrokenRule]:
-    """Return what is wrong with fields whose types are right; a bad word leaves `sound`."""
+def _find_bad_values(valid_fields: dict[str, Any]) -> list[BrokenRule]:
+    """Return invalid values of fields with valid types; drop invalid words."""
     faults: list[BrokenRule] = []
-    for name, value in tuple(sound.items()):
+    for name, value in tuple(valid_fields.items()):
         if name in VOCABULARIES:
             if value not in VOCABULARIES[name]:
                 faults.append(BrokenRule("bad_value", name, _not_in_vocabulary(name, value)))
-                del sound[name]
+                del valid_fields[name]
         elif name == "metadata":
             faults += [BrokenRule("bad_value", name, detail) for detail in _metadata_values(value)]
-        elif detail := _value_detail(name, value, sound):
+        elif detail := _value_detail(name, value, valid_fields):
             faults.append(BrokenRule("bad_value", name, detail))
-    if "category" in sound:
-        faults += _find_few_shot_block(sound)
-        faults += _find_illegal(sound)
+    if "category" in valid_fields:
+        faults += _find_few_shot_block(valid_fields)
+        faults += _find_illegal(valid_fields)
     return faults
 
 
 def duplicate_id(number: int, line: bytes, task_id: str, first: int) -> Issue:
-    """Return the issue of a record whose id an earlier record has."""
+    """Return the issue for a record with the id of an earlier record."""
     detail = (
         f"`{_shorten(task_id)}` is already the id of line {first}; ids must be unique in a file"
     )
@@ -153,7 +154,7 @@ def make_issue(
     task_id: Any = None,
     others: Sequence[BrokenRule] = (),
 ) -> Issue:
-    """Locate a broken rule in its line: at the value of the field, or at an unknown key."""
+    """Locate a broken rule in a line: at the value of a field, or at an unknown key."""
     text = line.decode(errors="replace")
     return Issue(
         line=number,
@@ -182,27 +183,27 @@ def _find_column(fault: BrokenRule, text: str) -> int | None:
 
 
 def explain_metadata(metadata: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with the two entries of `metadata` that are used."""
+    """Return the error in `timeout_s` or `samples` of `metadata`; None if both are valid."""
     return next(iter(_metadata_types(metadata) or _metadata_values(metadata)), None)
 
 
 def _find_missing(record: Mapping[Any, Any]) -> Iterator[BrokenRule]:
     missing = [name for name in REQUIRED if name not in record]
     keys = (key for key in record if isinstance(key, str) and key not in FIELDS)
-    strays = [*islice(keys, _MAX_STRAYS)]
+    unknown_keys = [*islice(keys, _MAX_STRAYS)]
     for name in missing:
         detail = f"`{name}` is missing"
-        synonyms = (key for key in strays if _SYNONYMS.get(key.casefold()) == name)
-        stray = nearest(name, strays) or next(synonyms, None)
-        if stray:
-            detail += f", but there is `{_shorten(stray)}`; did you mean `{name}`?"
-        yield BrokenRule("missing_required", name, detail, stray)
+        synonyms = (key for key in unknown_keys if _SYNONYMS.get(key.casefold()) == name)
+        unknown_key = nearest(name, unknown_keys) or next(synonyms, None)
+        if unknown_key:
+            detail += f", but there is `{_shorten(unknown_key)}`; did you mean `{name}`?"
+        yield BrokenRule("missing_required", name, detail, unknown_key)
 
 
 def _find_unknown(
     record: Mapping[str, Any], *, explained: Container[str | None]
 ) -> Iterator[BrokenRule]:
-    """Yield the first unknown fields, except those that explain a missing one."""
+    """Yield the first unknown fields, except those that explain a missing field."""
     unknown = (key for key in map(str, record) if key not in FIELDS and key not in explained)
     for key in islice(unknown, _MAX_STRAYS):
         synonym = _SYNONYMS.get(key.casefold(), "")
@@ -255,8 +256,8 @@ def _example_type(place: str, example: Any) -> str | None:
         if not isinstance(example[key], str):
             return f"`{place}.{key}` must be a string, not {_describe(example[key])}"
     if len(example) > len(EXAMPLE_FIELDS):
-        stray = next(key for key in map(str, example) if key not in EXAMPLE_FIELDS)
-        return f"`{place}` may have only `prompt` and `completion`, not `{_shorten(stray)}`"
+        unknown_key = next(key for key in map(str, example) if key not in EXAMPLE_FIELDS)
+        return f"`{place}` may have only `prompt` and `completion`, not `{_shorten(unknown_key)}`"
     return None
 
 
@@ -271,10 +272,12 @@ def _metadata_types(metadata: Any) -> Sequence[str]:
         )
     if isinstance(samples, bool) or not isinstance(samples, int):
         details.append(f"`metadata.samples` must be an integer, not {_describe(samples)}")
-    strange = [key for key in metadata if not isinstance(key, str)]  # such a record was never JSON
-    if strange:
+    bad_keys = [
+        key for key in metadata if not isinstance(key, str)
+    ]  # the record does not come from JSON
+    if bad_keys:
         details.append(
-            f"the keys of `metadata` must be strings, but one is {_describe(strange[0])}"
+            f"the keys of `metadata` must be strings, but one is {_describe(bad_keys[0])}"
         )
     return details
 
@@ -285,7 +288,7 @@ _TYPE_RULES: dict[str, Callable[[Any], Sequence[str]] | None] = {
     "few_shot_examples": _examples_types,
     "metadata": _metadata_types,
 }
-"""By field, in the order of `FIELDS`; None for a text."""
+"""Type check per field, in the order of `FIELDS`; None for string fields."""
 
 
 def _metadata_values(metadata: Mapping[str, Any]) -> Sequence[str]:

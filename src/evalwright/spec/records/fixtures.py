@@ -1,7 +1,7 @@
-"""The fixtures that ship with the package: ten good tasks, and one bad line for every rule.
+"""Example records in the package: ten valid records, and one invalid line per rule.
 
-`tasks.jsonl` has two tasks per category and, among them, every metric and every post-process rule.
-Every line of `tasks_bad.jsonl` is invalid.
+`tasks.jsonl` has two records per category, which cover all metrics and post-process rules. Every
+line of `tasks_bad.jsonl` is invalid.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Recognize a file of records that is not JSON Lines, and say how to convert it.
+"""Recognize files that are not JSON Lines, and suggest how to convert them.
 
-The first line that is not blank decides. `check` looks at the others: valid records there
-mean JSON Lines with a bad first line; then only that line is an error.
+The first non-blank line determines the format. `check` reads the other lines: if they contain valid
+records, the file is JSON Lines with a bad first line, and only that line is an error.
 """
 
 import re
@@ -21,20 +21,20 @@ _WRITE = 'python3 -c "import {modules}; [print(json.dumps({row})) for r in {rows
 _WITH_TARGETS = (
     "r | {'targets': json.loads(r['targets']) if r['targets'][:1] == '[' else [r['targets']]}"
 )
-"""A cell may contain several targets as a JSON array."""
+"""Converts cells; a `targets` cell may contain a JSON array."""
 
 
 class OtherFormat(NamedTuple):
-    """What a file is instead of JSON Lines."""
+    """The actual format of a file that is not JSON Lines."""
 
     name: str
     command: str
     is_whole: bool
-    """Whether the first line is the whole file; otherwise the rest is not read."""
+    """Whether the first line is the whole file; otherwise, the rest is not read."""
 
 
 def recognize_format(line: bytes, path: str) -> OtherFormat | None:
-    """Return the format of a file with this first line; None for JSON Lines or unknown."""
+    """Return the format of a file with this first line; None if it is JSON Lines or unknown."""
     text = line.decode(errors="replace").strip()
     if text.startswith("["):
         start, end = text[1:].lstrip()[:1], text[-1]
@@ -59,7 +59,7 @@ def _convert_csv(cells: Sequence[str], separator: str, path: str) -> str:
 
 
 def _convert(row: str, rows: str, path: str, *, modules: str) -> str:
-    from shlex import quote  # most files are JSON Lines, and `validate` starts faster without it
+    from shlex import quote  # rarely needed, and `validate` starts faster without it
 
     is_named = path not in {"", STDIN} and path.isprintable() and not path.endswith(_PACKED)
     source = quote(path) if is_named else "FILE"

@@ -1,8 +1,8 @@
-"""Parse one line of text as JSON, and refuse what fast parsers of JSON accept.
+"""Parse a line of text as JSON, and reject input that fast JSON parsers accept.
 
-A duplicate key (at any depth, however it is escaped), NaN, Infinity, a number too large to be
-stored, a lone surrogate, nesting that is too deep: each is `BadJson`, with the column if
-known.
+`BadJson`, with the column if known, is raised for duplicate keys (at any depth and with any
+escapes), NaN, Infinity, numbers that are too large to store, lone surrogates, and nesting that is
+too deep.
 """
 
 import json
@@ -13,27 +13,27 @@ from evalwright.vocabulary import MAX_DEPTH, MAX_DIGITS
 
 _WHITESPACE = re.compile(r"[ \t\n\r]*")
 _WORD = re.compile(r"\w{1,40}")
-# Strings are whole tokens, so that nothing is found inside one. A string with group 2 is a key.
+# Strings are whole tokens, so that nothing is found inside them. A string with group 2 is a key.
 _TOKEN = re.compile(
     r'("[^"\\]*+(?:\\.[^"\\]*+)*+")([ \t\n\r]*:)?|[{}]|NaN|-?Infinity|-?\d[-+.\deE]*'
 )
-# A key of an object and, where it is a string, its value.
+# A key of an object and, if it is a string, its value.
 _MEMBER = re.compile(
     r'[ \t\n\r]*[{,][ \t\n\r]*("[^"\\]*+(?:\\.[^"\\]*+)*+")([ \t\n\r]*:[ \t\n\r]*)'
     r'("[^"\\]*+(?:\\.[^"\\]*+)*+")?'
 )
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-# A whole pair and every other escape are stepped over; group 1 is half a pair.
+# Whole surrogate pairs and all other escapes are skipped; group 1 is half a pair.
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)")
 _MESSAGES = {
     "Expecting property name enclosed in double quotes": "expected a key in double quotes here",
-    "Illegal trailing comma before end of object": "a comma before the closing brace",
-    "Illegal trailing comma before end of array": "a comma before the closing bracket",
+    "Illegal trailing comma before end of object": "remove the comma before the closing brace",
+    "Illegal trailing comma before end of array": "remove the comma before the closing bracket",
     "Expecting ',' delimiter": "a comma is missing here",
     "Expecting ':' delimiter": "a colon is missing here",
     "Unterminated string starting at": "this string is not closed",
     "Invalid control character at": "a control character inside a string; escape it",
-    "Invalid \\escape": "an escape that JSON does not have",
+    "Invalid \\escape": "JSON does not have this escape",
     "Invalid \\uXXXX escape": "a `\\u` escape needs four hexadecimal digits",
     "Extra data": "text after the record; write one record per line",
 }
@@ -41,7 +41,7 @@ _OTHER_LANGUAGES = {"True": "true", "False": "false", "None": "null", "undefined
 
 
 class BadJson(ValueError):
-    """Why a line is not JSON, and where."""
+    """Raised for a line that is not JSON, with reason and column."""
 
     def __init__(self, detail: str, column: int | None = None) -> None:
         super().__init__(detail)
@@ -55,23 +55,23 @@ def parse(text: str) -> Any:
         value = _decoder.decode(text)
     except json.JSONDecodeError as error:
         raise _translate_error(error) from None
-    except _TwiceError:
+    except _DuplicateKeyError:
         raise _find_repeated_key(text) from None
     except _LiteralError as error:
         raise BadJson(error.detail, _find_literal(text, error.literal)) from None
-    except ValueError:  # Python was told to convert fewer digits than it does by default
+    except ValueError:  # Python's limit for digits may be lower than the default
         raise BadJson("an integer is out of range") from None
     except RecursionError:
         raise BadJson("nested too deeply") from None
     if text.count("[") + text.count("{") > MAX_DEPTH and depth(value) > MAX_DEPTH:
         raise BadJson("nested too deeply")
     if _SURROGATE.search(text) and (half := _find_half_pair(text)):
-        raise BadJson("a `\\u` escape that is half of a surrogate pair", half)
+        raise BadJson("a `\\u` escape is half of a surrogate pair", half)
     return value
 
 
 def depth(value: Any) -> int:
-    """Return how many lists and objects surround the innermost value."""
+    """Return the number of lists and objects around the innermost value."""
     levels, level = 0, [value]
     while inner := [item for item in level if isinstance(item, dict | list)]:
         levels += 1
@@ -82,14 +82,14 @@ def depth(value: Any) -> int:
 
 
 class KeyPlace(NamedTuple):
-    """Where a top-level key and its value begin: columns, from 1."""
+    """Columns where a top-level key and its value start, from 1."""
 
     key: int
     value: int
 
 
 def find_key(key: str, text: str) -> KeyPlace | None:
-    """Return the place of a top-level key of an object that `parse` has accepted."""
+    """Return the place of a top-level key in an object that `parse` accepted."""
     at = 0
     while member := _MEMBER.match(text, at):
         if _decode_key(member[1]) == key:
@@ -102,12 +102,12 @@ def _decode_key(written: str) -> str:
     return str(json.loads(written)) if "\\" in written else written[1:-1]
 
 
-class _TwiceError(ValueError):
-    """An object has a duplicate key."""
+class _DuplicateKeyError(ValueError):
+    """Raised for a duplicate key in an object."""
 
 
 class _LiteralError(ValueError):
-    """A number that JSON does not have, or that cannot be stored."""
+    """Raised for a number that is not JSON or cannot be stored."""
 
     def __init__(self, literal: str, detail: str) -> None:
         super().__init__(detail)
@@ -118,7 +118,7 @@ class _LiteralError(ValueError):
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise _TwiceError
+        raise _DuplicateKeyError
     return value
 
 
@@ -135,7 +135,7 @@ def _parse_float(digits: str) -> float:
 
 def _parse_int(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
-        raise _LiteralError(digits, f"an integer of {len(digits):,} digits is out of range")
+        raise _LiteralError(digits, f"an integer with {len(digits):,} digits is out of range")
     return int(digits)
 
 
@@ -186,7 +186,7 @@ def _translate_error(error: json.JSONDecodeError) -> BadJson:
     before = text[:at].rstrip()
     if text[at] in "}]" and before.endswith(","):
         closing = "brace" if text[at] == "}" else "bracket"
-        return BadJson(f"a comma before the closing {closing}", len(before))
+        return BadJson(f"remove the comma before the closing {closing}", len(before))
     if error.msg.startswith("Invalid \\u"):
         at = text.rindex("\\", 0, at + 1)
     return BadJson(_explain_message(error.msg, text, at), at + 1)
@@ -198,9 +198,9 @@ def _explain_message(message: str, text: str, at: int) -> str:
         if not char.isprintable():
             return f"unexpected character U+{ord(char):04X}"
         if before == "0" and char in "0123456789":
-            return "a number may not begin with 0"
+            return "a number must not start with 0"
         if before.isdigit() and (char in "._" or char.isalpha()):
-            return "a number that JSON does not allow"
+            return "JSON does not allow this number"
     if message.startswith("Expecting value"):
         return _explain_no_value(text, at)
     for opening, sentence in _MESSAGES.items():
@@ -219,5 +219,5 @@ def _explain_no_value(text: str, at: int) -> str:
     return (
         "a value is missing here"
         if text[at] in ",:]}"
-        else f"`{text[at]}` cannot begin a JSON value"
+        else f"`{text[at]}` cannot start a JSON value"
     )

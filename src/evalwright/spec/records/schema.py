@@ -1,7 +1,7 @@
-"""The rules of contract A as a JSON Schema, for editors and for other validators.
+"""The rules of task records as a JSON Schema, for editors and other validators.
 
-A schema sees one record, so it cannot require unique ids, and it cannot detect a key that is
-given twice. Everything else is here, generated from the same vocabulary as the validator.
+A schema applies to one record, so it cannot require unique ids, and it cannot detect duplicate
+keys. All other rules are generated from the same vocabulary as the validator.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ from evalwright.vocabulary import (
 
 
 def _in_any_case(word: str) -> str:
-    """JSON Schema's patterns have no flags, so each letter is written in both cases."""
+    """Return a case-insensitive pattern. JSON Schema patterns have no flags."""
     return "".join(f"[{letter.upper()}{letter}]" for letter in word)
 
 
@@ -44,7 +44,7 @@ _FEW_SHOT_BLOCKS = (
 
 
 def record_schema() -> dict[str, Any]:
-    """Draft 2020-12."""
+    """Return the JSON Schema (draft 2020-12) of a task record."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"evalwright task record, spec version {SPEC_VERSION}",

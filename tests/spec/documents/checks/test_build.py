@@ -52,7 +52,7 @@ def only(folder: Path, text: str, **files: str) -> Issue:
             (7, 12),
             "wrong_type",
             "expected `list`, got `str`",
-            "write list items in brackets, or on lines that begin with `- `",
+            "write list items in brackets, or on lines that start with `- `",
             id="a text for a list",
         ),
         pytest.param(

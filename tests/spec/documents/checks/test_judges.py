@@ -33,7 +33,7 @@ def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
             12,
             "label_twice",
             "incorrect_labels[1]",
-            "the label `fine` is also one of the `correct_labels`: it must have one meaning",
+            "the label `fine` is also in `correct_labels`: a label must have only one meaning",
             id="in both lists",
         ),
         pytest.param(
@@ -41,7 +41,7 @@ def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
             11,
             "label_twice",
             "valid_labels[2]",
-            "the labels `a b` and `a  b` are the same: spaces do not count",
+            "the labels `a b` and `a  b` are the same: spaces are ignored",
             id="spaces do not tell apart",
         ),
         pytest.param(
@@ -49,8 +49,8 @@ def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
             12,
             "label_twice",
             "incorrect_labels[1]",
-            "the label `ok` is also one of the `correct_labels`, as `*ok*`: "
-            "it must have one meaning",
+            "the label `ok` is also in `correct_labels`, as `*ok*`: "
+            "a label must have only one meaning",
             id="in both lists, with marks",
         ),
         pytest.param(
@@ -58,7 +58,7 @@ def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
             11,
             "label_twice",
             "valid_labels[2]",
-            "the labels `A` and `A.` are the same: quotes and periods do not count",
+            "the labels `A` and `A.` are the same: quotes and periods are ignored",
             id="a period does not tell apart",
         ),
         pytest.param(
@@ -136,7 +136,7 @@ PLACES = f"{SCORER}      score_max: 2\n"
             13,
             "conflict",
             "verdict_pattern",
-            "`verdict_position: json` reads a key of the JSON, so `verdict_pattern` is not used",
+            "`verdict_position: json` reads a key of the JSON and does not use `verdict_pattern`",
             id="JSON and a pattern",
         ),
         pytest.param(
@@ -144,7 +144,7 @@ PLACES = f"{SCORER}      score_max: 2\n"
             13,
             "conflict",
             "verdict_position",
-            "with `use_structured_outputs` a reply is JSON, so `verdict_position` finds no verdict",
+            "`verdict_position` finds no verdict in the JSON replies of `use_structured_outputs`",
             id="a schema and a line",
         ),
         pytest.param(
@@ -152,7 +152,7 @@ PLACES = f"{SCORER}      score_max: 2\n"
             12,
             "conflict",
             "verdict_pattern",
-            "with `use_structured_outputs` a reply is JSON, so `verdict_pattern` finds no verdict",
+            "`verdict_pattern` finds no verdict in the JSON replies of `use_structured_outputs`",
             id="a schema and a pattern",
         ),
         pytest.param(

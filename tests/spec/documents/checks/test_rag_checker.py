@@ -110,7 +110,7 @@ def test_all_fields_of_both_formats_are_taken(tmp_path: Path, fields: str) -> No
             "      metrics: [{type: mean, field: precision}]\n",
             11,
             "unknown_score",
-            "`rag_checker` has no score `precision`; it has `recall`",
+            "`rag_checker` has no score `precision`; its scores are `recall`",
             "",
             id="a score that is not computed",
         ),
@@ -163,6 +163,6 @@ def test_without_a_solver_there_is_no_answer_to_take_apart(tmp_path: Path) -> No
     assert found == (
         7,
         "conflict",
-        "`rag_checker` scores an answer; a task without a solver has none",
-        "for answers that were recorded, write `solver: {type: pass_through_solver}`",
+        "`rag_checker` scores an answer, but a task without a solver has none",
+        "for recorded answers, write `solver: {type: pass_through_solver}`",
     )

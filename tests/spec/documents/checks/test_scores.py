@@ -30,7 +30,7 @@ def test_a_score_that_a_scorer_does_not_give_is_named_with_the_nearest() -> None
     ) == [
         (
             ("definition", "scorers", 0, "metrics", 1, "field"),
-            "`string_equals` has no score `corect`; it has `is_correct`",
+            "`string_equals` has no score `corect`; its scores are `is_correct`",
             "",
         )
     ]
@@ -45,7 +45,7 @@ def test_every_field_of_a_metric_is_looked_at() -> None:
     ((path, detail, _),) = found(CALLS, {"type": "precision", **fields})
 
     assert path[-1] == "num_false_positives_field"
-    assert detail.startswith("`function_call_coverage` has no score `x`; it has `all_")
+    assert detail.startswith("`function_call_coverage` has no score `x`; its scores are `all_")
 
 
 def test_what_an_authors_own_scorer_gives_nobody_knows_yet() -> None:

@@ -85,7 +85,7 @@ def test_a_rule_that_wants_a_truth_value_of_a_mean_is_told_before_anything_is_ru
 
     assert (problem.level, problem.field) == ("error", "definition.actions[0].filter.op")
     assert problem.detail == (
-        "`is_false` needs true or false; over 3 trials `is_correct` is a mean, a number"
+        "`is_false` needs true or false; over 3 trials, `is_correct` is a mean"
     )
     assert problem.hint == "compare it: `op: less_than`, `value: 0.5`"
 
@@ -120,7 +120,7 @@ def test_a_metric_of_a_text_is_a_warning_the_default_one_too(tmp_path: Path) -> 
 
     assert (problem.level, problem.field) == ("warning", "definition.scorers[0]")
     assert problem.detail == (
-        "`label` is text, which has no value over 3 trials: `frequency` will have no value either"
+        "`label` is text, which has no value over 3 trials: `frequency` will also have no value"
     )
     assert problems(tmp_path, LABELS) == [], told(problems(tmp_path, LABELS))
 

@@ -115,7 +115,7 @@ def test_a_filter_that_says_nothing_of_a_row_is_a_warning() -> None:
     ("keys", "where", "said"),
     [
         pytest.param({"source": LOCAL, "file_path": "a.csv"}, "", "got both", id="both"),
-        pytest.param({}, "", "expected a `source`, got none", id="neither"),
+        pytest.param({}, "", "expected `source`, got none", id="neither"),
         pytest.param({"generator_specification": {"dataset_generator_key": "g"}, "source": LOCAL},
                      "", "got both", id="read and generated"),
         pytest.param({"generator_specification": {"num_samples": 3}},

@@ -478,10 +478,10 @@ def test_a_repetition_that_would_read_the_results_of_an_earlier_run_is_refused(
 
     assert (problem.rule, problem.field) == ("conflict", "task_specifications[0].inputs[0]")
     assert problem.detail == (
-        "`r` reads the result of `a`, which is not repeated with it: the result of an earlier run "
+        "`r` reads the result of `a`, which is not repeated: the result of an earlier run "
         "would be read"
     )
-    assert problem.hint == "make `a` an input too"
+    assert problem.hint == "add `a` as an input"
 
 
 def test_a_repetition_of_a_chain_through_a_filter_is_refused(tmp_path: Path) -> None:

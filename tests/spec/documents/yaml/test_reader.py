@@ -194,7 +194,7 @@ def test_keys_may_be_any_scalar(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "rule", "place", "words"),
     [
-        pytest.param("a: 1\nb: 2\na: 3\n", "duplicate_key", (3, 1), "line 1", id="twice"),
+        pytest.param("a: 1\nb: 2\na: 3\n", "duplicate_key", (3, 1), "lines 1", id="twice"),
         pytest.param("x: {a: 1, a: 2}\n", "duplicate_key", (1, 11), "`a`", id="twice in braces"),
         pytest.param("? [a]\n: 1\n", "bad_yaml", (1, 3), "key", id="a list as a key"),
         pytest.param("a: {{ sample.x }}\n", "bad_yaml", (1, 5), "template", id="a bare template"),
@@ -203,11 +203,11 @@ def test_keys_may_be_any_scalar(tmp_path: Path) -> None:
         pytest.param("a:\n\t- b\n", "tab", (2, 1), "tab", id="a tab"),
         pytest.param("a:\n  b: 1\n\tc: 2\n", "tab", (3, 1), "tab", id="a tab among spaces"),
         pytest.param("a: b: c\n", "bad_yaml", (1, 5), "second `:`", id="two colons"),
-        pytest.param("a: @b\n", "bad_yaml", (1, 4), "begin", id="a reserved character"),
+        pytest.param("a: @b\n", "bad_yaml", (1, 4), "start", id="a reserved character"),
         pytest.param("a: *.py\n", "bad_yaml", (1, 5), "anchor", id="a star"),
         pytest.param("a: [1,\nb: 2\n", "bad_yaml", (1, 4), "bracket", id="an open bracket"),
         pytest.param("a: [\n", "bad_yaml", None, "a value", id="a bracket at the end"),
-        pytest.param("x: 1\na: 'b\n", "bad_yaml", (2, 4), "never closed", id="an open quote"),
+        pytest.param("x: 1\na: 'b\n", "bad_yaml", (2, 4), "not closed", id="an open quote"),
         pytest.param('a: "\\d"\n', "bad_yaml", None, "escape", id="an escape"),
         pytest.param("a: 1\nb\nc: 2\n", "bad_yaml", (2, 1), "no `:`", id="no colon"),
         pytest.param("a: - b\n", "bad_yaml", (1, 4), "list", id="a list in the line of its key"),

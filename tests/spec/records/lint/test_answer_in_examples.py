@@ -29,7 +29,7 @@ def details(prompt: str, target: str, *examples: tuple[str, str]) -> list[str]:
             "3 + 4 =",
             "7",
             [("1 + 1 =", "2"), ("3 + 4 =", "7")],
-            "[1]` asks the record's own question and shows its",
+            "[1]` asks the same question as the record and shows its",
             id="equal",
         ),
         pytest.param(

@@ -47,7 +47,10 @@ def test_every_copy_names_the_first() -> None:
     ("category", "metric", "said"),
     [
         pytest.param(
-            "arithmetic", "exact_match", "at most one of the two can be right", id="one is wrong"
+            "arithmetic",
+            "exact_match",
+            "at most one of the records can be right",
+            id="one is wrong",
         ),
         pytest.param(
             "summary", "rouge_l", "merge them into one record", id="two summaries may both be right"

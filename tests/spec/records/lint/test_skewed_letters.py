@@ -36,7 +36,7 @@ def found(letters: Sequence[str], prompt: str = FOUR) -> list[Issue]:
         ),
         pytest.param(
             "C" * 40 + "ABD" * 10,
-            "always answering C scores 57% where an even spread gives 25%",
+            "always answering C scores 57% where an even distribution gives 25%",
             id="mostly C",
         ),
         pytest.param("ABC" * 40, "A 40, B 40, C 40, D 0", id="never D"),

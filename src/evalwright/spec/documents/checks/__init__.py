@@ -1,1 +1,1 @@
-"""Checks of a document beyond its structure, and explanations of mistakes."""
+"""Checks of documents beyond their structure, and explanations of errors."""

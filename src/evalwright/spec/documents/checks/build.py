@@ -1,17 +1,18 @@
-"""Build typed documents from plain data, check them, and locate what is wrong.
+"""Build typed documents from plain data, check them, and locate errors.
 
-    build_instance(TaskDocument, data)   the document or None, and all faults at once
-    DocumentPart(raw).problems(faults)   the faults as issues with file, line and column
+    build_instance(TaskDocument, data)   returns the document or None, and all faults
+    DocumentPart(raw).problems(faults)   returns the faults as issues with file, line and column
 
-Besides what the classes check, these rules apply between the parts of a document:
+In addition to the checks of the classes, these rules apply between the parts of a document:
 
-    bad_snippet         a `compute_scores_snippet` must define `compute_scores`, and what a snippet
-                        imports from `latticeflow` must exist
-    unknown_variable    a template uses a variable that nothing provides: `{{ smaple.question }}`
-    unknown_score       a metric reads a score that its scorer does not give
+    bad_snippet         a `compute_scores_snippet` must define `compute_scores`, and names that a
+                        snippet imports from `latticeflow` must exist
+    unknown_variable    a template uses an undefined variable: `{{ smaple.question }}`
+    unknown_score       a metric reads a score that its scorer does not return
 
-Columns of a sample are checked elsewhere, against the rows of the dataset. Only a run shows what a
-snippet imports with `*` or defines with `exec`, and which scores an author's own scorer gives.
+Columns of samples are checked elsewhere, against the rows of the dataset. Names that a snippet
+imports with `*` or defines with `exec`, and the scores of `python` scorers, are known only in a
+run.
 """
 
 import ast
@@ -53,20 +54,20 @@ SCORER_VARIABLES = (
     *("sample", "solver_output", "messages", "model_output", "model_outputs"),
     *("trace", "input_prompt"),
 )
-"""The variables of `objects.variables`, once there is an answer."""
+"""Variables of `objects.variables` when there is an answer."""
 _VARIABLES: Mapping[str, tuple[str, ...]] = {
     "solver": ("sample",),
     "scorers": SCORER_VARIABLES,
     "actions": (*SCORER_VARIABLES, "scores"),
     "synthesizers": ("source", "sample", "index"),
 }
-"""The variables that each part of a definition provides to its templates."""
+"""Variables that each part of a definition provides to its templates."""
 _CONVERSATION = "multi_turn_solver"
-"""The solver whose templates see the conversation so far."""
+"""Solver whose templates can read the conversation so far."""
 
 
 def build_instance(kind: type[T], data: Any) -> tuple[T | None, list[Fault]]:
-    """Build a typed value, or None if the data is invalid; also return the faults."""
+    """Return a typed value, or None if the data is invalid, and the faults."""
     adapter = _adapters.get(kind)
     if adapter is None:
         adapter = _adapters[kind] = TypeAdapter(kind)
@@ -79,16 +80,16 @@ def build_instance(kind: type[T], data: Any) -> tuple[T | None, list[Fault]]:
 
 
 class DocumentPart(NamedTuple):
-    """A document, or a part of a larger one that is itself a document."""
+    """A document, or a part of a larger document that is itself a document."""
 
     raw: YamlDocument
-    """Its data and its marks."""
+    """Data and marks of the document."""
     below: FieldPath = ()
-    """Its path in the file that it was read from; empty if it is the whole file."""
+    """Path of the part in its file; empty if it is the whole file."""
 
     @classmethod
     def inside(cls, document: YamlDocument, path: FieldPath) -> "DocumentPart":
-        """Return the part at a path of a document. A part from a `$ref` begins in its own file."""
+        """Return the part at a path of a document. A part from a `$ref` starts in its own file."""
         marks = document.marks.below(path)
         unread = frozenset(
             hidden[len(path) :] for hidden in document.unread if hidden[: len(path)] == path
@@ -100,19 +101,19 @@ class DocumentPart(NamedTuple):
 
     @property
     def data(self) -> dict[str, Any]:
-        """The data, if it is a mapping; otherwise an empty one."""
+        """The data if it is a mapping, otherwise an empty mapping."""
         return self.raw.data if isinstance(self.raw.data, dict) else {}
 
     def place(self, path: FieldPath = ()) -> Place:
-        """Return the place of a value in it."""
+        """Return the place of a value in the part."""
         return self.raw.marks.place(path)
 
     def field(self, path: FieldPath) -> str:
-        """Return the dotted path of a value in it, relative to its file."""
+        """Return the dotted path of a value in the part, relative to its file."""
         return format_path((*self.below, *path))
 
     def declaration(self, name: str) -> tuple[Place, str]:
-        """Return the place and the field where it declares a parameter."""
+        """Return the place and the field where the document declares a parameter."""
         path: FieldPath = ("config_spec",)
         for number, parameter in enumerate(get_list(self.data, "config_spec")):
             if isinstance(parameter, dict) and parameter.get("key") == name:
@@ -120,9 +121,9 @@ class DocumentPart(NamedTuple):
         return self.place(path), self.field(path)
 
     def problems(self, faults: Iterable[Fault], data: Any = None) -> list[Issue]:
-        """Locate faults; their paths lead through `data`, by default the raw data.
+        """Locate faults. Their paths refer to `data`, by default the raw data.
 
-        Skips what could not be read, and values that the author has yet to fill in.
+        Faults in unreadable values and in values that the author still has to fill in are skipped.
         """
         data = self.raw.data if data is None else data
         problems: dict[Issue, None] = {}
@@ -147,7 +148,7 @@ class DocumentPart(NamedTuple):
 
 
 def get_value(data: Any, path: FieldPath) -> Any:
-    """Return the value at a path of unchecked data; None if there is none."""
+    """Return the value at a path of unchecked data; None if it does not exist."""
     for step in path:
         try:
             data = data[step]
@@ -157,7 +158,7 @@ def get_value(data: Any, path: FieldPath) -> Any:
 
 
 def check_snippets(document: Any) -> Iterator[Fault]:
-    """Yield a fault for every function that a snippet lacks and every import that would fail."""
+    """Yield a fault for every missing function and every failing import of a snippet."""
     for path, snippet in find_parts(document, Snippet):
         yield from check_imports(snippet, path)
         name = str(path[-1]) if path else ""
@@ -181,7 +182,7 @@ def _missing_function(snippet: Snippet, wanted: str, path: FieldPath) -> Iterato
 
 
 def _defined_names(body: list[ast.stmt]) -> dict[str, bool]:
-    """Return the names that a module defines; true for functions."""
+    """Return the names that a module defines, each with true if it is a function."""
     names: dict[str, bool] = {}
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -211,7 +212,7 @@ def check_variables(document: Any) -> Iterator[Fault]:
 
 
 def _conversation_variables(path: FieldPath) -> tuple[str, ...]:
-    """Yield the templates of a conversation with their variables; nested builders are a loop."""
+    """Return the variables of a conversation's templates; nested builders are loops."""
     loop = ("loop_index",) if path.count("message_builders") > 1 else ()
     return ("sample", "messages", *loop)
 
@@ -230,7 +231,7 @@ def _unknown_variables(
 
 
 def check_scores(document: Any) -> Iterator[Fault]:
-    """Yield a fault for every field of a metric that its scorer does not produce."""
+    """Yield a fault for every metric field that its scorer does not return."""
     definition = getattr(document, "definition", None)
     scorers = getattr(definition, "scorers", None)
     trials = getattr(definition, "trials", None)
@@ -250,12 +251,12 @@ def _unknown_scores(
         if name in gives or is_stand_in(name):
             continue
         key = next((key for key in type(metric).model_fields if getattr(metric, key) == name), "")
-        detail = f"`{scorer.type}` has no score `{name}`; it has {quote_names(gives)}"
+        detail = f"`{scorer.type}` has no score `{name}`; its scores are {quote_names(gives)}"
         yield Fault((*path, key), "unknown_score", detail, did_you_mean(name, list(gives)))
 
 
 def find_parts(value: Any, kind: type[T], path: FieldPath = ()) -> Iterator[tuple[FieldPath, T]]:
-    """Yield everything of a type in a document, with its path."""
+    """Yield all values of a type in a document, with their paths."""
     if isinstance(value, kind):
         yield path, value
         return

@@ -6,13 +6,13 @@
     bad_value      expected one of `score`, `qa`, got `scores`
     bad_key        expected letters, digits, `_` and `-`, got `my key`
     unknown_type   unknown type `strng_equals`; expected `bleu`, …
-    bad_template   Jinja that does not compile, at its line
-    bad_snippet    Python that does not compile, at its line
-    unsupported    a valid part of the format that is not supported here: an agent platform
+    bad_template   Jinja that does not compile, with the line
+    bad_snippet    Python that does not compile, with the line
+    unsupported    a valid part of the format that evalwright does not support: an agent platform
     broken_plugin  `shortness` comes from acme-evals 1.0, which cannot be used: …
 
-A value has one fault, however many members of a union rejected it. A misspelt key is not reported
-as missing as well.
+A value has at most one fault, even if several members of a union rejected it. A misspelled key is
+not also reported as missing.
 """
 
 import re
@@ -35,7 +35,7 @@ from evalwright.spec.documents.yaml.problems import (
 
 _LONGEST_SHOWN = 80
 _MOST_EXPLAINED = 1000
-"""Maximum number of mistakes in a document that are reported."""
+"""Maximum number of errors reported per document."""
 _LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
 _QUOTED_NAME = re.compile(r"'([^']*)'")
 _TYPE_ENDINGS = ("_type", "_parsing", "_from_float", "none_required")
@@ -52,7 +52,7 @@ _TYPES = {
     "model": "dict",
     "none": "null",
 }
-"""What is expected, by the start of the name of an error such as `string_type`."""
+"""Expected type, by prefix of pydantic's error types, such as `string_type`."""
 _BOUNDS = {
     "greater_than": "a number above {gt}",
     "greater_than_equal": "a number of at least {ge}",
@@ -75,33 +75,33 @@ class _Member(NamedTuple):
     tag: str
 
     def names(self) -> set[Any]:
-        """The names that pydantic may use for it."""
+        """Names that pydantic may use for this member."""
         literals = {name for field in _fields(self.kind) for name in _tags(self.kind, field)}
         return {self.tag, getattr(self.kind, "__name__", ""), *literals} - {""}
 
 
 class _ErrorSpot(NamedTuple):
-    """The target of an error's location."""
+    """The value that an error's location refers to."""
 
     path: FieldPath
-    """The path in the data."""
+    """Path in the data."""
     value: Any
-    """The value there; None if there is none."""
+    """Value at the path; None if it does not exist."""
     members: list[_Member]
-    """What is allowed there: classes, and the types of plain values."""
+    """Allowed values: classes, and the types of plain values."""
     around: list[_Member]
-    """The classes of the enclosing value."""
+    """Classes of the enclosing value."""
 
 
 def _find_spot(location: Sequence[str | int], top: Any, data: Any) -> _ErrorSpot:
-    """Follow an error's location, in which pydantic also names members of unions, to the data."""
+    """Follow an error's location, which also contains names of union members, to the data."""
     path: list[str | int] = []
     value, members = data, list(_members(top))
     around: list[_Member] = []
     for number, step in enumerate(location):
         inside = [member for outer in members for member in _members_inside(outer.kind, step)]
         is_there = _has(value, step)
-        # The tag of a member may be the name of one of its fields, too.
+        # The tag of a member may also be the name of one of its fields.
         is_tag = isinstance(value, dict) and value.get("type") == step
         is_name = not inside and not (is_there and len(members) == 1)
         chosen = [member for member in members if len(members) > 1 and step in member.names()]
@@ -109,7 +109,7 @@ def _find_spot(location: Sequence[str | int], top: Any, data: Any) -> _ErrorSpot
             members = chosen
             continue
         is_last = number == len(location) - 1
-        if is_there or (inside and is_last):  # else the name of a union's member or a validator
+        if is_there or (inside and is_last):  # otherwise the name of a union member or a validator
             path.append(step)
             value = value[step] if is_there else None
             members, around = inside, members
@@ -165,29 +165,33 @@ def _has(value: Any, step: str | int) -> bool:
 
 
 def explain_validation_error(error: ValidationError, top: Any, data: Any) -> list[Fault]:
-    """Return every mistake, at its path; `top` is the expected class of the data."""
+    """Return all faults with their paths; `top` is the expected class of the data."""
     faults: dict[FieldPath, list[Fault]] = {}
     for details in error.errors(include_url=False)[:_MOST_EXPLAINED]:
         fault = _explain(details, _find_spot(details["loc"], top, data))
         faults.setdefault(fault.path, []).append(fault)
-    return _drop_echoes([_merge_faults(several) for several in faults.values()])
+    return _drop_secondary_faults([_merge_faults(several) for several in faults.values()])
 
 
-def _drop_echoes(faults: list[Fault]) -> list[Fault]:
-    """Count a misspelt key as one mistake: the key that it means is not also missing."""
+def _drop_secondary_faults(faults: list[Fault]) -> list[Fault]:
+    """Report a misspelled key only once, and not also as a missing key."""
     missing = [fault.path for fault in faults if fault.rule == "missing_key"]
     meant: set[FieldPath] = set()
     for number, fault in enumerate(faults):
         if fault.rule == "unknown_key":
-            beside = [str(path[-1]) for path in missing if path[:-1] == fault.path[:-1]]
-            hint = fault.hint or did_you_mean(str(fault.path[-1]), beside)
+            siblings = [str(path[-1]) for path in missing if path[:-1] == fault.path[:-1]]
+            hint = fault.hint or did_you_mean(str(fault.path[-1]), siblings)
             faults[number] = fault._replace(hint=hint)
             meant |= {(*fault.path[:-1], name) for name in hint.split("`")[1:2]}
     return [
         fault
         for fault in faults
         if fault.rule != "missing_key"
-        or not meant & {fault.path, (*fault.path[:-1], "connection_type")}  # decides on the keys
+        or not meant
+        & {
+            fault.path,
+            (*fault.path[:-1], "connection_type"),
+        }  # this key decides which keys are allowed
     ]
 
 
@@ -222,7 +226,7 @@ def _wrong_type(expected: str, spot: _ErrorSpot) -> Fault:
     elif expected == "str" and isinstance(spot.value, bool | int | float):
         hint = f'put it in quotes: "{spot.value}"'
     elif expected == "list" and isinstance(spot.value, str | dict):
-        hint = "write list items in brackets, or on lines that begin with `- `"
+        hint = "write list items in brackets, or on lines that start with `- `"
     elif expected == "dict" and isinstance(spot.value, str):
         hint = _suggest_mapping(spot)
     detail = f"expected `{expected}`, got `{type_name(spot.value)}`"
@@ -230,7 +234,7 @@ def _wrong_type(expected: str, spot: _ErrorSpot) -> Fault:
 
 
 def _suggest_mapping(spot: _ErrorSpot) -> str:
-    """Return what to write where a thing was named instead of described."""
+    """Return a hint for a name that was written instead of a mapping."""
     for kind, _ in spot.members:
         fields = _fields(kind)
         if spot.value in _tags(kind, "type"):
@@ -242,7 +246,7 @@ def _suggest_mapping(spot: _ErrorSpot) -> str:
 
 
 def unknown_key_fault(path: FieldPath, known: Sequence[str]) -> Fault:
-    """Return the fault of the unknown key at a path."""
+    """Return the fault for the unknown key at a path."""
     key = str(path[-1])
     detail = f"unknown key `{key}`; expected {quote_names(known)}"
     return Fault(path, "unknown_key", detail, did_you_mean(key, list(known)), at_key=True)
@@ -289,7 +293,7 @@ def _unknown_type(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot)
     tag = str(context.get("tag", ""))
     field = _type_field(context)
     known = _QUOTED_NAME.findall(str(context.get("expected_tags", "")))
-    if "known" in context:  # a connection
+    if "known" in context:  # for a connection
         field, known = "connection_type", list(context["known"])
     detail = f"unknown {field} `{tag}`; expected {quote_names(known)}"
     return Fault((*spot.path, field), "unknown_type", detail, did_you_mean(tag, known))
@@ -308,11 +312,11 @@ def _missing_type(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot)
     return Fault((*spot.path, field), "missing_key", f"`{field}` is missing", hint)
 
 
-def _refused_value(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot) -> Fault:
-    """Return a validator's own message; for a template or a snippet, at the line it names."""
+def _rejected_value(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot) -> Fault:
+    """Return a validator's message; for templates and snippets, at the line in the message."""
     cause = context.get("error", f"{quote_value(spot.value)} is not allowed here")
     words = " ".join(str(cause).split())
-    # A tagged member is one of several that may stand there: its own words say so.
+    # A tagged member is one of several allowed members; its message mentions this.
     names = [getattr(kind, "__name__", "") for kind, tag in spot.members if not tag]
     rule = next((_RULES[name] for name in names if name in _RULES), "bad_value")
     if rule != "bad_value" and not isinstance(spot.value, str):
@@ -320,7 +324,7 @@ def _refused_value(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot
     place = _LINE.match(words)
     if rule == "bad_value" or place is None:
         return Fault(spot.path, "bad_value", words)
-    # Both count as the author's file does, where it is known which one that is.
+    # Lines and columns refer to the author's file, if it is known.
     known = isinstance(spot.value, Authored) and spot.value.line
     line = int(place[1]) if known else 0
     return Fault(spot.path, rule, place[2], at_key=bool(line), line=line)
@@ -346,13 +350,13 @@ _SPECIAL: dict[str, Callable[[ErrorDetails, Mapping[str, Any], _ErrorSpot], Faul
     "broken_plugin": _broken_plugin,
     "unknown_connection": _unknown_type,
     "unsupported": _unsupported_type,
-    "value_error": _refused_value,
-    "assertion_error": _refused_value,
+    "value_error": _rejected_value,
+    "assertion_error": _rejected_value,
 }
 
 
 def quote_value(value: Any) -> str:
-    """Return a value as messages quote it: short, on one line."""
+    """Quote a value for a message: short, on one line."""
     if isinstance(value, ExpandedText):
         return f"the value of `{value.variable}`"
     if isinstance(value, str):

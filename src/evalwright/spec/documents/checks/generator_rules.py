@@ -1,10 +1,10 @@
-"""What is deprecated or suspicious in a dataset generator, and its older names.
+"""Find deprecated and suspicious parts of a dataset generator, and convert old names.
 
-    deprecated       a name of an older version, or our own earlier spelling
+    deprecated       an old name of the format, or evalwright's old syntax
     unused_field     a field of a `template` synthesizer that no template uses
-    unknown_field    a placeholder `{name}` without a field: it is left unchanged
+    unknown_field    a placeholder `{name}` without a field, which is left unchanged
 
-All are warnings. The hint says what to write.
+All are warnings. The hint shows the current syntax.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ _OLD_SYNTHESIZER_KEYS: Mapping[str, Mapping[str, str]] = {
 
 
 def modernize_generator(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
-    """Replace names of older versions of the format by current ones."""
+    """Replace old names of the format by current names."""
     if not isinstance(data.get("definition"), dict):
         return data, []
     definition, faults = dict(data["definition"]), list[Fault]()
@@ -77,7 +77,7 @@ def _deprecated_key(path: FieldPath, detail: str, hint: str) -> Fault:
 
 
 def find_generator_warnings(document: Any) -> Iterator[Fault]:
-    """A warning for every part in the earlier spelling, and for fields that do not fit."""
+    """Yield a warning for every part in the old syntax and for fields that templates do not use."""
     if not isinstance(document, GeneratorDocument):
         return
     if document.definition.data_source is not None:
@@ -127,7 +127,7 @@ def _check_template(synthesizer: TemplateSynthesizer, path: FieldPath) -> Iterat
     for name in fields:
         if name not in used:
             detail = (
-                f"no template uses the field `{name}`: its values produce rows with the same text"
+                f"no template uses the field `{name}`: its values result in rows with the same text"
             )
             hint = f"write `{{{name}}}` in the template, or remove the field"
             yield Fault(

@@ -1,11 +1,11 @@
-"""What snippets import from `latticeflow`: each module and each name must exist.
+"""Check the modules and names that snippets import from `latticeflow`.
 
     scores.py:3:38: bad_snippet: `latticeflow.core.dtypes` has no `SolverTraces`
       hint: did you mean `SolverTrace`?
 
-The snippet is read, not run. An import is not checked where its failure would be handled (`try`
-with `except ImportError`) or where it never runs (`if TYPE_CHECKING`), nor where a real package of
-that name is installed or is in the folder of the snippet.
+Snippets are parsed, not run. An import is not checked if its failure is handled (`try` with
+`except ImportError`), if it never runs (`if TYPE_CHECKING`), or if a real package with this name is
+installed or is in the folder of the snippet.
 """
 
 import ast
@@ -24,7 +24,7 @@ _HANDLERS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
 
 def check_imports(snippet: Snippet, path: FieldPath) -> Iterator[Fault]:
-    """A fault for every module and name of `latticeflow` that a snippet imports in vain."""
+    """Yield a fault for every unknown module and name that a snippet imports from `latticeflow`."""
     if _PACKAGE not in snippet.text or _is_installed() or _is_beside(snippet.path):
         return
     for node, detail, hint in _find_unknown(ast.parse(snippet.text)):
@@ -34,7 +34,7 @@ def check_imports(snippet: Snippet, path: FieldPath) -> Iterator[Fault]:
 
 
 def _find_unknown(tree: ast.AST) -> Iterator[tuple[ast.stmt | ast.alias, str, str]]:
-    """Yield each unknown import: its node, what is wrong with it, and the hint."""
+    """Yield each unknown import with its node, the error and a hint."""
     for node in _walk_imports(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -52,7 +52,7 @@ def _find_unknown(tree: ast.AST) -> Iterator[tuple[ast.stmt | ast.alias, str, st
 
 
 def _walk_imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
-    """The absolute imports that run, and whose failure is not handled."""
+    """Yield the absolute imports that run and whose failure is not handled."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and not node.level):
             yield node
@@ -80,16 +80,16 @@ def _suggest_module(module: str) -> str:
 
 
 def _find_column(snippet: Snippet, line: int, offset: int) -> int | None:
-    """The column in the author's file: a block in YAML is indented. None where it is not known."""
+    """Return the column in the author's file, where YAML blocks are indented; None if unknown."""
     text = snippet.text.splitlines()[line - snippet.line].rstrip()
     try:
         with Path(snippet.path).open(encoding="utf-8") as file:
-            written = next(islice(file, line - 1, None), "").rstrip()
+            source_line = next(islice(file, line - 1, None), "").rstrip()
     except (OSError, ValueError):  # a document that was not read from a file
         return None
-    if not written.endswith(text):  # a placeholder was replaced in it
+    if not source_line.endswith(text):  # a placeholder in the line was replaced
         return None
-    return len(written) - len(text) + len(text.encode()[:offset].decode()) + 1
+    return len(source_line) - len(text) + len(text.encode()[:offset].decode()) + 1
 
 
 @cache

@@ -1,15 +1,15 @@
-"""Check the rules between the fields of a task, on its plain data.
+"""Check rules between the fields of a task on its plain data.
 
-The data may be wrong in any other way at the same time: each rule looks only at what it needs, and
-skips what is missing. The classes of `models.task` check the structure.
+The data may contain any other errors: each rule reads only the fields that it needs and skips
+missing ones. The classes in `models.task` check the structure.
 
 For judges:
 
-    label_twice    a label that is in both lists, or twice in one; spaces, quotes, bold and a final
-                   period make no difference
-    blank_label    a label that is only spaces
-    empty_scale    `score_max` that is not above `score_min`
-    conflict       two options that say where the verdict is, and contradict each other
+    label_twice    a label occurs in both lists, or twice in one list, ignoring spaces, quotes, bold
+                   and a final period
+    blank_label    a label contains only spaces
+    empty_scale    `score_max` is not above `score_min`
+    conflict       two options specify contradictory places of the verdict
 """
 
 import re
@@ -35,7 +35,7 @@ from evalwright.spec.documents.yaml.problems import (
 _SCORES = re.compile(r"(?<![.\w])scores\s*(?:\.\s*([A-Za-z_]\w*)|\[\s*(['\"])(.*?)\2\s*\])")
 
 _MAY_LACK = re.compile(r"\b(?:defined|undefined|default)\b")
-"""Parts of an expression that handle a missing value."""
+"""Parts of an expression that handle missing values."""
 
 _PARTS = ("type", "evaluated_entity_type", "dataset", "solver", "scorers", "actions", "trials")
 COMPARE_ANSWERS = frozenset(
@@ -44,14 +44,14 @@ COMPARE_ANSWERS = frozenset(
     | {"pairwise_judge", "regex_match", "rouge_l", "semantic_similarity", "starts_with"}
     | {"string_equals"}
 )
-"""The scorers whose `value` is the answer unless it is set."""
+"""Scorers whose `value` is the answer by default."""
 _NEED_ANSWERS = ("cost", "latency", "rag_checker")
 _OWN_SCORES = ("python", "python_all_samples")
 _NO_CHAT = {"custom", "embeddings"}
 _ASK_ONCE = ("single_turn_solver", "grouped_single_turn_solver")
-"""The solvers whose output is the model's output unchanged."""
+"""Solvers whose output is the unchanged output of the model."""
 BETWEEN_FIELDS = frozenset({"label_twice", "empty_scale"})
-"""Rules about several fields of one scorer: skipped if any of them is a stand-in."""
+"""Rules about several fields of a scorer. They are skipped if any field is a placeholder value."""
 _JUDGES = frozenset({"model_as_a_judge_classifier", "model_as_a_judge_scorer", "labeler_via_model"})
 _LABEL_LISTS = {
     "model_as_a_judge_classifier": ("correct_labels", "incorrect_labels"),
@@ -60,7 +60,7 @@ _LABEL_LISTS = {
 
 
 def complete_task(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
-    """Fill in what is optional (keys, the entity type); list contradictions."""
+    """Fill in optional fields (keys, the entity type); return contradictions."""
     definition = data.get("definition")
     if not isinstance(definition, dict):
         return data, []
@@ -74,7 +74,7 @@ def complete_task(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
 
 
 def evaluated_kind(definition: dict[str, Any]) -> str:
-    """Return what the task of a definition evaluates; `""` if that is misspelt."""
+    """Return the entity type that a task evaluates; `""` if it is misspelled."""
     if definition.get("type", "benchmark_task") == "system_task":
         return "system"
     kind = definition.get("evaluated_entity_type")
@@ -84,7 +84,7 @@ def evaluated_kind(definition: dict[str, Any]) -> str:
 
 
 def leaves_dataset_open(definition: Any) -> bool:
-    """Whether only the specification names the dataset of the task."""
+    """Whether the task specification must set the dataset of the task."""
     return (
         isinstance(definition, dict)
         and evaluated_kind(definition) == "dataset"
@@ -131,7 +131,7 @@ def _check_parts(definition: dict[str, Any]) -> Iterator[Fault]:
         if definition.get(name) is None:
             is_solver = name == "solver"
             hint = 'to evaluate a dataset, write `evaluated_entity_type: "dataset"`'
-            detail = f"`{name}` is missing; a task that evaluates a model needs it"
+            detail = f"`{name}` is missing; a task that evaluates a model requires it"
             path = ("definition", name)
             yield Fault(path, "missing_key", detail, hint if is_solver else "")
 
@@ -142,7 +142,9 @@ def _check_dataset(dataset: Any) -> Iterator[Fault]:
     path = ("definition", "dataset")
     key, keys = dataset.get("key"), dataset.get("keys")
     if key is None and keys is None:
-        yield Fault((*path, "key"), "missing_key", "`key` is missing", "or `keys`, for several")
+        yield Fault(
+            (*path, "key"), "missing_key", "`key` is missing", "or set `keys` for several datasets"
+        )
     if key is not None and keys is not None:
         detail = "expected one of `key` and `keys`, got both"
         yield Fault((*path, "keys"), "conflict", detail, at_key=True)
@@ -152,23 +154,23 @@ def _check_dataset(dataset: Any) -> Iterator[Fault]:
 
 
 def _check_values_without_solver(scorers: list[Any]) -> Iterator[Fault]:
-    """Without a solver there is no answer, so a scorer must name what it compares."""
+    """Yield a fault for each scorer without a `value` in a task without a solver."""
     detail = "`value` is missing; a task without a solver has no answer to compare"
     yield from _missing_values(scorers, detail, 'for example, `value: "{{ sample.answer }}"`')
     for number, scorer in _list_mappings(scorers):
         if str(scorer.get("type")) in _NEED_ANSWERS:
-            detail = f"`{scorer['type']}` scores an answer; a task without a solver has none"
-            hint = "for answers that were recorded, write `solver: {type: pass_through_solver}`"
+            detail = f"`{scorer['type']}` scores an answer, but a task without a solver has none"
+            hint = "for recorded answers, write `solver: {type: pass_through_solver}`"
             yield Fault(("definition", "scorers", number, "type"), "conflict", detail, hint)
 
 
 def _check_values_without_chat(tasks: list[Any], definition: dict[str, Any]) -> Iterator[Fault]:
-    """The same if a model's output is not a message."""
+    """Yield a fault for each scorer without a `value` if the model's output is not a message."""
     solver = get_mapping(definition, "solver")
     builder = get_mapping(solver, "input_builder").get("type")
-    may_chat = "custom" in tasks and builder == "chat_completion"  # its model may be for chat
+    may_chat = "custom" in tasks and builder == "chat_completion"  # the model may support chat
     chats = not tasks or may_chat or not {*map(str, tasks)} <= _NO_CHAT
-    makes_messages = solver.get("postprocessor") is not None  # of anything, perhaps
+    makes_messages = solver.get("postprocessor") is not None  # it may create messages
     if chats or makes_messages or solver.get("type") not in _ASK_ONCE:
         return
     hint = 'set `value` to the text to compare, such as `value: "{{ solver_output.output.label }}"`'
@@ -185,22 +187,22 @@ def _missing_values(scorers: list[Any], detail: str, hint: str) -> Iterator[Faul
 
 
 def _warn_without_metrics(scorers: list[Any]) -> Iterator[Fault]:
-    """Warn about a function without metrics: only the author knows what its scores mean."""
+    """Warn about `python` scorers without metrics, whose default metrics may not fit."""
     for number, scorer in _list_mappings(scorers):
         kind = scorer.get("type")
         lacks_metrics = scorer.get("metrics") is None and scorer.get("purpose") != "qa"
         misspelt = any(did_you_mean(str(key), ["metrics"]) for key in scorer if key != "metrics")
         if kind in _OWN_SCORES and lacks_metrics and not misspelt:
-            shown = "the report shows the mean of each numeric score by default"
+            default_note = "the report shows the mean of each numeric score by default"
             advice = "list the metrics you want, or write `metrics: []`"
-            detail = f"this `{kind}` scorer has no `metrics`: {shown}; {advice}"
+            detail = f"this `{kind}` scorer has no `metrics`: {default_note}; {advice}"
             path = ("definition", "scorers", number, "type")
             yield Fault(path, "no_metrics", detail, level="warning")
 
 
 def assign_keys(parts: list[Any], *, name: str = "type") -> list[Any]:
-    """Return the parts, each with a key: its own, or its type, numbered if types repeat."""
-    taken = set(_list_keys(parts))
+    """Return the parts with keys. The default key is the type, numbered if types repeat."""
+    used_keys = set(_list_keys(parts))
     unnamed = Counter(str(part[name]) for part in parts if _lacks_key(part) and name in part)
     counts: Counter[str] = Counter()
     named: list[Any] = []
@@ -209,16 +211,16 @@ def assign_keys(parts: list[Any], *, name: str = "type") -> list[Any]:
             named.append(part)
             continue
         base = key = str(part[name])
-        while (unnamed[base] > 1 and key == base) or key in taken:
+        while (unnamed[base] > 1 and key == base) or key in used_keys:
             counts[base] += 1
             key = f"{base}_{counts[base]}"
-        taken.add(key)
+        used_keys.add(key)
         named.append({**part, "key": key})
     return named
 
 
 def _assign_metric_keys(metrics: list[Any]) -> list[Any]:
-    """The same for metrics, where the field distinguishes two of one type."""
+    """Return the metrics with keys. The field distinguishes metrics of the same type."""
     unnamed = [metric for metric in metrics if _lacks_key(metric)]
     types = Counter(str(metric.get("type")) for metric in unnamed)
     fields = Counter(_typed_field(metric) for metric in unnamed)
@@ -245,9 +247,9 @@ def _list_keys(parts: list[Any]) -> list[str]:
 
 
 def _check_score_names(actions: list[Any], scorers: list[str]) -> Iterator[Fault]:
-    """A rule that reads the scores of a scorer that does not exist fails for every sample.
+    """Yield a fault for each rule that reads the scores of an unknown scorer.
 
-    A rule that tests whether they exist does not: the answer is always the same.
+    Such a rule fails for every sample, except if it only tests whether the scores exist.
     """
     if any(is_stand_in(key) for key in scorers):
         return
@@ -272,7 +274,7 @@ def _check_score_names(actions: list[Any], scorers: list[str]) -> Iterator[Fault
 
 
 def check_judges(scorers: list[Any]) -> Iterator[Fault]:
-    """Yield contradictions in the judges among the scorers."""
+    """Yield contradictions in the judge scorers."""
     for number, scorer in _list_mappings(scorers):
         path: FieldPath = ("definition", "scorers", number)
         kind = str(scorer.get("type"))
@@ -303,28 +305,28 @@ def _check_labels(
 def _explain_label(label: str, name: str, other: str, where: str) -> str:
     if where != name:
         known = "" if other == label else f", as `{other}`"
-        return f"the label `{label}` is also one of the `{where}`{known}: it must have one meaning"
+        return (
+            f"the label `{label}` is also in `{where}`{known}: a label must have only one meaning"
+        )
     if other == label:
         return f"the label `{label}` is in this list twice"
     ignored = "spaces" if plain_label(other) == plain_label(label) else "quotes and periods"
-    return f"the labels `{other}` and `{label}` are the same: {ignored} do not count"
+    return f"the labels `{other}` and `{label}` are the same: {ignored} are ignored"
 
 
 def _check_place(scorer: dict[str, Any], path: FieldPath) -> Iterator[Fault]:
-    """Yield contradictions between the options that say where the verdict is."""
+    """Yield contradictions between the options for the place of the verdict."""
     position, pattern = scorer.get("verdict_position"), scorer.get("verdict_pattern")
     structured = str(scorer.get("use_structured_outputs")).lower() in {"true", "yes", "on"}
     if position == "json" and pattern is not None:
         detail = (
-            "`verdict_position: json` reads a key of the JSON, so `verdict_pattern` is not used"
+            "`verdict_position: json` reads a key of the JSON and does not use `verdict_pattern`"
         )
         yield Fault((*path, "verdict_pattern"), "conflict", detail, "remove one", at_key=True)
     elif structured:
         chosen = "verdict_pattern" if pattern is not None else "verdict_position"
         if pattern is not None or position in {"first_line", "last_line"}:
-            detail = (
-                f"with `use_structured_outputs` a reply is JSON, so `{chosen}` finds no verdict"
-            )
+            detail = f"`{chosen}` finds no verdict in the JSON replies of `use_structured_outputs`"
             hint = "remove it, or write `use_structured_outputs: false`"
             yield Fault((*path, chosen), "conflict", detail, hint, at_key=True)
 

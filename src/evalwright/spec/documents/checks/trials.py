@@ -1,11 +1,11 @@
-"""Check the trials of a task: their definition, their scores, and their number.
+"""Check the trials of a task: definition, scores and number.
 
-The number of trials comes from the specification, the run or the task, so `check_trial_count` is
-called when all are known:
+The number of trials comes from the specification, the run or the task. `check_trial_count` is
+called when all of these are known:
 
-    pass@k with k above the number of trials  a warning: the value is extrapolated
-    a metric over text                        a warning: text has no value over trials
-    a rule that needs a boolean or text       an error: it would fail for every sample
+    pass@k with k above the number of trials  warning: the value is extrapolated
+    a metric of a text score                  warning: text cannot be aggregated over trials
+    a rule that needs a boolean or text       error: it would fail for every sample
 """
 
 import re
@@ -34,14 +34,14 @@ _LONE_SCORE = re.compile(r"\{\{-?\s*scores\.(\w+)\.(\w+)\s*-?\}\}")
 
 
 def check_trials_definition(definition: dict[str, Any]) -> Iterator[Fault]:
-    """Yield faults in the trials of a task, and between them and its solver."""
+    """Yield faults in the trials of a task, and conflicts with its solver."""
     trials = definition.get("trials")
     postprocessor = get_mapping(definition, "solver").get("postprocessor")
     if isinstance(trials, dict) and postprocessor is not None:
         yield Fault(
             _TRIALS,
             "conflict",
-            "a postprocessor turns one sample into several, so trials cannot be compared",
+            "a postprocessor may split a sample into several, so trials cannot be compared",
             "remove `trials`, or the `postprocessor` of the solver",
             at_key=True,
         )
@@ -70,8 +70,8 @@ def _check_k(aggregator: dict[str, Any], path: FieldPath) -> Iterator[Fault]:
 
 
 def check_aggregators(trials: TrialsDefinition | None, scorers: Sequence[Any]) -> Iterator[Fault]:
-    """Yield a fault for every unknown score, and for every result whose name a scorer uses."""
-    tells = all(scorer.score_names is not None for scorer in scorers)
+    """Yield a fault for every unknown score and for every result name that is in use."""
+    all_known = all(scorer.score_names is not None for scorer in scorers)
     known = list(dict.fromkeys(name for each in scorers for name in each.score_names or ()))
     for number, score in enumerate(trials.score_aggregators if trials is not None else ()):
         name, result = score.score_name, score.aggregator.score_name
@@ -81,7 +81,7 @@ def check_aggregators(trials: TrialsDefinition | None, scorers: Sequence[Any]) -
                 detail = f"`{scorer.type}` already has a score `{result}`"
                 hint = "give the result a different name"
                 yield Fault((*path, "aggregator", "score_name"), "duplicate_key", detail, hint)
-        if tells and name not in known and not is_stand_in(name):
+        if all_known and name not in known and not is_stand_in(name):
             gives = f"the scores are {quote_names(known)}" if known else "there are no scorers"
             detail = f"no scorer has a score `{name}`; {gives}"
             hint = did_you_mean(name, known)
@@ -89,7 +89,7 @@ def check_aggregators(trials: TrialsDefinition | None, scorers: Sequence[Any]) -
 
 
 def check_trial_count(definition: BenchmarkTask, trials: int, *, key: str) -> Iterator[Fault]:
-    """Yield problems with this number of trials; `key` is the specification that has them."""
+    """Yield problems with the number of trials of the specification `key`."""
     yield from _warn_of_extrapolation(definition, trials, key)
     if trials > 1:
         yield from _warn_of_texts(definition, trials)
@@ -99,24 +99,23 @@ def check_trial_count(definition: BenchmarkTask, trials: int, *, key: str) -> It
 def _warn_of_extrapolation(definition: BenchmarkTask, trials: int, key: str) -> Iterator[Fault]:
     if definition.trials is None:
         return
-    whose = f" of `{key}`" if definition.trials.num_trials != trials else ""
+    suffix = f" of `{key}`" if definition.trials.num_trials != trials else ""
     for number, score in enumerate(definition.trials.score_aggregators):
         aggregator, k = score.aggregator, score.aggregator.k
         if aggregator.function not in PASS_FUNCTIONS or k is None or k <= trials:
             continue
         if trials == 1:
-            detail = (
-                f"k = {k}, but there is one trial{whose}: `{aggregator.short}` is 0 or 1 per sample"
-            )
+            effect = f"`{aggregator.short}` is 0 or 1 per sample"
+            detail = f"k = {k}, but there is one trial{suffix}: {effect}"
         else:
-            detail = f"k = {k} is more than the {trials} trials{whose}: the value is extrapolated"
-        hint = f"raise `num_trials` to {k} or more"
+            detail = f"k = {k} is more than the {trials} trials{suffix}: the value is extrapolated"
+        hint = f"increase `num_trials` to at least {k}"
         path = (*_AGGREGATORS, number, "aggregator", "k")
         yield Fault(path, "suspicious_k", detail, hint, level="warning")
 
 
 def _warn_of_texts(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
-    """Warn about a metric over text: text has no value over trials."""
+    """Warn about metrics of text scores, which cannot be aggregated over trials."""
     for number, scorer in enumerate(definition.scorers):
         path: FieldPath = ("definition", "scorers", number)
         metrics: list[tuple[FieldPath, str, Iterable[str]]] = []
@@ -129,13 +128,15 @@ def _warn_of_texts(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
             metrics = [(path, kind, (field,)) for kind, field in scorer.default_metrics]
         for where, kind, fields in metrics:
             for name in sorted(set(fields) & set(scorer.text_scores)):
-                detail = f"{_no_value(name, trials)}: `{kind}` will have no value either"
-                hint = "`repeatability` compares text between runs; or use one trial per sample"
+                detail = f"{_no_value(name, trials)}: `{kind}` will also have no value"
+                hint = (
+                    "use `repeatability`, which compares text between runs, or one trial per sample"
+                )
                 yield Fault(where, "no_value_over_trials", detail, hint, level="warning")
 
 
 def _check_rules(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
-    """Over trials a boolean becomes a mean: yield a fault for a rule that needs a boolean."""
+    """Yield a fault for rules that need a boolean, which becomes a mean over trials."""
     scorers = {scorer.key or scorer.type: scorer for scorer in definition.scorers}
     texts = {(key, name) for key, scorer in scorers.items() for name in scorer.text_scores}
     for number, rule in enumerate(definition.actions or ()):
@@ -145,7 +146,7 @@ def _check_rules(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
             match variable:
                 case ("scores", str(key), name, *_) if (key, name) in texts:
                     hint = (
-                        "turn it into a number with a `python` scorer, or use one trial per sample"
+                        "convert it to a number with a `python` scorer, or use one trial per sample"
                     )
                     detail = _no_value(name, trials)
                     yield Fault((*path, "expression"), "no_value_over_trials", detail, hint)
@@ -155,7 +156,7 @@ def _check_rules(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
             continue
         names = score_names_over_trials(definition.trials, scorer.score_names, scorer.text_scores)
         if score[2] in names and score[2] not in scorer.text_scores:
-            mean = f"over {trials} trials `{score[2]}` is a mean, a number"
+            mean = f"over {trials} trials, `{score[2]}` is a mean"
             sign = "greater_than" if op == "is_true" else "less_than"
             hint = f"compare it: `op: {sign}`, `value: 0.5`"
             detail = f"`{op}` needs true or false; {mean}"

@@ -1,1 +1,1 @@
-"""The classes of documents: what an author may write, as pydantic models."""
+"""Pydantic models of all documents that authors write."""

@@ -58,12 +58,12 @@ class DatasetDocument(Component):
             got = "both" if len(named) == 2 else "all of them"  # noqa: PLR2004 - both
             raise ValueError(f"expected {' or '.join(named)}, got {got}")
         if not named:
-            raise ValueError("expected a `source`, got none")
+            raise ValueError("expected `source`, got none")
         return self
 
     @property
     def origin(self) -> AnySource | GeneratedSource:
-        """The source of the rows, in either spelling."""
+        """The source of the rows, in current or old syntax."""
         if self.source is not None:
             return self.source
         if self.generator_specification is not None:
@@ -72,7 +72,7 @@ class DatasetDocument(Component):
         return Local.model_validate({"type": "local", "file_path": self.file_path})
 
     def warnings(self) -> list[Fault]:
-        """What is deprecated or suspicious."""
+        """Return warnings about deprecated or suspicious fields."""
         faults = [
             Fault(
                 ("source", "filters", number, "expression"),
@@ -101,10 +101,10 @@ def open_dataset(
     task_results: Mapping[str, Reader] | Callable[[str], Reader] | None = None,
     generated: Mapping[str, Path] = MappingProxyType({}),
 ) -> Rows:
-    """Return the rows of a dataset, ready to be read. Reading them raises errors.
+    """Return the rows of a dataset. Errors are raised when the rows are read.
 
-    `cache_dir` is the project's `.evalwright`; `task_results` has the results of other tasks, by
-    their keys; `generated` the files of generated rows, by dataset.
+    `cache_dir` is the project's `.evalwright` folder. `task_results` contains the results of other
+    tasks, by key. `generated` contains the files with generated rows, by dataset key.
     """
-    around = Surroundings(cache_dir=cache_dir, task_results=task_results, generated=generated)
-    return document.origin.rows(around)
+    surroundings = Surroundings(cache_dir=cache_dir, task_results=task_results, generated=generated)
+    return document.origin.rows(surroundings)

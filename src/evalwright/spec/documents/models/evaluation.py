@@ -30,7 +30,7 @@ SampleCount = Annotated[int, Field(ge=1, strict=True)]
 AnyOrNames = Literal["any"] | list[str]
 
 DEBUG_SAMPLES = 10
-"""How many samples `mode: debug` takes."""
+"""Number of samples with `mode: debug`."""
 
 
 class TaskSpecification(Component):
@@ -51,9 +51,10 @@ class TaskSpecification(Component):
     dataset_key: Title | None = None
     """Dataset to evaluate, for a task that does not name one."""
     num_samples: SampleCount | None = None
-    """Number of samples. Default: the number set by the evaluation or the run, otherwise all."""
+    """Number of samples. Default: the number set by the evaluation or the run, otherwise all
+    samples."""
     subsampling: Subsampling | None = None
-    """Which samples to use: the first ones, or a random selection with a fixed seed."""
+    """Samples to use: the first samples, or a random selection with a fixed seed."""
     trials: TrialsNumber | None = None
     """Number of trials per sample. Overrides the task and the run."""
     repeatability: RepeatabilityConfig | None = None
@@ -64,21 +65,21 @@ class TaskSpecification(Component):
 
 
 class RepeatedInput(Component):
-    """What a repeatability specification runs."""
+    """Task specifications that a repeatability specification runs."""
 
     evaluation_key: UserKey
-    """Key of an evaluation of the project; it may be this one."""
+    """Key of an evaluation in the project, possibly of this one."""
     task_specification_key: UserKey | None = None
-    """Key of one of its task specifications. Default: all of them."""
+    """Key of one of its task specifications. Default: all task specifications."""
 
 
 class RepeatabilitySpecification(Component):
-    """Task specifications of an evaluation, each run several times."""
+    """Runs task specifications of an evaluation several times."""
 
     type: Literal["repeatability"]
     """Kind of specification."""
     key: UserKey
-    """Key of its results; with several inputs, the prefix of their keys."""
+    """Key of the results. With several inputs, it is a prefix of their keys."""
     display_name: str | None = None
     """Display name. Default: the task's display name."""
     repeatability_config: RepeatabilityConfig | None = None
@@ -86,9 +87,9 @@ class RepeatabilitySpecification(Component):
     config: RepeatabilityConfig | None = None
     """Alias of `repeatability_config`."""
     num_samples: SampleCount | None = None
-    """Number of samples. Default: as in the specification that is run."""
+    """Number of samples. Default: the number in the repeated specification."""
     subsampling: Subsampling | None = None
-    """Which samples to use: the first ones, or a random selection with a fixed seed."""
+    """Samples to use: the first samples, or a random selection with a fixed seed."""
     inputs: list[RepeatedInput] = Field(min_length=1)
     """Task specifications to run."""
 
@@ -105,7 +106,7 @@ AnySpecification = Annotated[
 
 
 class EvaluationDocument(Component):
-    """Tasks to run together."""
+    """An evaluation: tasks to run together."""
 
     key: UserKey
     """Key of the evaluation."""
@@ -121,9 +122,9 @@ class EvaluationDocument(Component):
     task_specifications: list[AnySpecification]
     """Task specifications to run."""
     num_samples: SampleCount | None = None
-    """Number of samples per task, unless its specification sets it."""
+    """Number of samples per task. A task specification can override it."""
     subsampling: Subsampling | None = None
-    """Which samples to use, unless the specification sets it."""
+    """Samples to use. A task specification can override it."""
     cache_policy: CachePolicy | None = None
     """Whether to `reuse` stored results (default), `update` them, or ignore them (`no-cache`)."""
     mode: Literal["debug", "full"] | None = None
@@ -133,27 +134,27 @@ class EvaluationDocument(Component):
     use_cases: AnyOrNames | None = None
     """Intended use cases. Not used."""
     domains: AnyOrNames | None = None
-    """Subject. Not used."""
+    """Subject areas. Not used."""
     providers: AnyOrNames | None = None
     """Intended model providers. Not used."""
 
 
 class RunConfig(Component):
-    """How an evaluation is run."""
+    """Settings of a run."""
 
     num_samples: SampleCount | None = None
-    """Number of samples per task, unless its specification sets it."""
+    """Number of samples per task. A task specification can override it."""
     subsampling: Subsampling | None = None
-    """Which samples to use, unless the specification sets it."""
+    """Samples to use. A task specification can override it."""
     cache_policy: CachePolicy | None = None
     """Whether to `reuse` stored results (default), `update` them, or ignore them (`no-cache`)."""
     trials_config: TrialsNumber | None = None
-    """Number of trials per sample for every task that calls a model, unless its specification sets
-    it."""
+    """Number of trials per sample for every task that calls a model. A task specification can
+    override it."""
 
 
 def complete_evaluation(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
-    """Return the data with defaults filled in, and faults between its fields."""
+    """Return the data with defaults, and conflicts between fields."""
     faults: list[Fault] = []
     if "config_spec" in data and "description" not in data:
         detail = "`description` is missing; an empty string is used"
@@ -172,7 +173,7 @@ def complete_evaluation(data: dict[str, Any]) -> tuple[dict[str, Any], list[Faul
 
 
 def _check_num_runs(specification: dict[str, Any], path: FieldPath) -> Iterator[Fault]:
-    """Check that a repeatability sets the number of runs exactly once."""
+    """Check that a repeatability specification sets the number of runs exactly once."""
     named = [
         name for name in ("repeatability_config", "config") if specification.get(name) is not None
     ]

@@ -35,7 +35,7 @@ from evalwright.spec.documents.models.parameters import AnyParameter
 
 
 class GeneratorDefinition(Component):
-    """The source of the rows, and the steps applied to each row."""
+    """The source of the initial rows, and the steps applied to each row."""
 
     type: Literal["declarative_dataset_generator"] = "declarative_dataset_generator"
     """The kind of definition."""
@@ -50,23 +50,23 @@ class GeneratorDefinition(Component):
     def _check_one_source(self) -> Self:
         if (self.data_source is None) == (self.dataset is None):
             got = "none" if self.dataset is None else "both"
-            raise ValueError(f"expected a `dataset` (older name: `data_source`), got {got}")
+            raise ValueError(f"expected `dataset` (old name: `data_source`), got {got}")
         return self
 
     @property
     def source(self) -> AnyDataSource:
-        """The data source, under either name."""
+        """The data source, under its current or old name."""
         source = self.dataset or self.data_source
         if source is None:
-            raise ValueError("a definition has a data source")
+            raise ValueError("the definition has no data source")
         return source
 
     @property
     def uses_earlier_spelling(self) -> bool:
-        """Whether it behaves as before the format was published.
+        """Whether the definition uses the old syntax.
 
-        `num_samples` then counts the rows of the data source, and a combination of rows has a
-        column per dataset.
+        In that case, `num_samples` counts the rows of the data source, and a combination of rows
+        has one column per dataset.
         """
         return any(synthesizer.uses_earlier_spelling for synthesizer in self.synthesizers)
 
@@ -100,7 +100,7 @@ class GeneratorDocument(Component):
 
 
 class GeneratorSpecification(Component):
-    """The generator of a dataset, with its values."""
+    """The generator of a dataset, with values for its parameters."""
 
     dataset_generator_key: UserKey
     """Key of the generator."""

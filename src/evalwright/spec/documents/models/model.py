@@ -11,7 +11,8 @@
       api_key: << secrets.BOT_KEY >>
       adapter: { key: latticeflow$openai_chat_completion }
 
-Secrets are replaced by their values when the document is read. They are shown as `[redacted]`.
+Secrets are replaced by their values when the document is read. In output, they are shown as
+`[redacted]`.
 """
 
 import base64
@@ -49,10 +50,10 @@ OLD_IDENTITIES = (
     "latticeflow$identity_embeddings",
     "latticeflow$identity_custom",
 )
-"""Older names of `latticeflow$identity`."""
+"""Old names of `latticeflow$identity`."""
 CONNECTION_TYPES = ("custom_connection", "custom_inference", "provider_connection", "placeholder")
 ELSEWHERE = ("aws_bedrock", "azure_foundry", "dify", "langsmith")
-"""Platforms with their own interface, which only a snippet can call."""
+"""Platforms with their own interface, which can be called only from a snippet."""
 
 _OPEN = re.compile(r"\$\w+|\$\{\w+\}|<<.*>>")
 _NOT_IN_HEADERS = re.compile(r"[^\t -~]")
@@ -67,21 +68,21 @@ def _check_header(value: Secret) -> Secret:
 
 
 Header = Annotated[Hidden, AfterValidator(_check_header)]
-"""Value of a header, never printed."""
+"""Header value, which is never printed."""
 
 
 class AdapterReference(Component):
-    """The adapter between the solver and the endpoint."""
+    """A reference to an adapter."""
 
     key: ReferencedKey = IDENTITY
-    """Key of an adapter of the project, or of a built-in one."""
+    """Key of an adapter in the project, or of a built-in adapter."""
 
 
 class ValidationContext(Component):
     """Which certificates to trust."""
 
     trusted_ca: Hidden | None = None
-    """Custom CA certificates, in place of the usual ones: PEM, in base64."""
+    """Custom CA certificates to trust instead of the default ones: PEM, encoded in base64."""
     trust_chain_verification: Literal["verify_trust_chain", "accept_untrusted"] = (
         "verify_trust_chain"
     )
@@ -100,13 +101,13 @@ class ValidationContext(Component):
             ) from error
         if b"-----BEGIN CERTIFICATE-----" not in pem:
             raise ValueError(
-                "expected a PEM certificate in base64, but the base64 holds something else"
+                "expected a PEM certificate in base64, but the base64 contains something else"
             )
         return value
 
 
 class TlsContext(Component):
-    """How the endpoint's certificate is checked."""
+    """Verification of the endpoint's certificate."""
 
     validation_context: ValidationContext = ValidationContext()
     """Which certificates to trust."""
@@ -121,7 +122,7 @@ class CustomConnection(Component):
     api_key: Header | None = None
     """Sent as `Authorization: Bearer …`."""
     model_key: str | None = None
-    """Name of the model at the endpoint: `model` in the body."""
+    """Name of the model at the endpoint, sent as `model` in the body."""
     adapter: AdapterReference = AdapterReference()
     """Builds the body and parses the reply."""
     custom_headers: dict[HeaderName, Header] = Field(default_factory=dict)
@@ -139,7 +140,7 @@ class CustomConnection(Component):
         except ValueError:
             parts = urlsplit("")
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ValueError("expected a URL that begins with http:// or https://")
+            raise ValueError("expected a URL that starts with http:// or https://")
         refuse_nul(value)
         if "@" in parts.netloc:
             raise ValueError("expected a URL without a user name and password: use `api_key`")
@@ -151,7 +152,8 @@ class CustomInference(Component):
 
     connection_type: Literal["custom_inference"]
     run_inference_snippet: Snippet
-    """`run_inference(body: str, environment: dict[, sample: dict | None]) -> str`."""
+    """Python code that defines
+    `run_inference(body: str, environment: dict[, sample: dict | None]) -> str`."""
     environment: dict[str, Hidden] = Field(default_factory=dict)
     """Values passed to the snippet as `environment`, such as API keys and URLs."""
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -243,12 +245,12 @@ class ModelDocument(Component):
 
     @property
     def adapter_key(self) -> str | None:
-        """The adapter by its current name; None if there is none."""
+        """The current name of the adapter; None if there is none."""
         key = self._written_adapter
         return IDENTITY if key in OLD_IDENTITIES else key
 
     def warnings(self) -> Iterator[Fault]:
-        """What is deprecated."""
+        """Yield warnings about deprecated fields."""
         if (key := self._written_adapter) in OLD_IDENTITIES:
             detail, hint = f"`{key}` is the old name of `{IDENTITY}`", f"write `{IDENTITY}`"
             yield Fault(("config", "adapter", "key"), "deprecated", detail, hint, "warning")
@@ -260,7 +262,7 @@ class ModelDocument(Component):
 
 
 class ProviderModel(Component):
-    """An entry in `models:` that names a provider's model, such as `$provider: openai/gpt-4o`."""
+    """An entry in `models:` for a provider's model, such as `$provider: openai/gpt-4o`."""
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
@@ -278,17 +280,17 @@ class ProviderModel(Component):
 
     @property
     def key(self) -> str:
-        """Key by which tasks and evaluations refer to it."""
+        """Key of the model in tasks and evaluations."""
         return provider_key(self.model)
 
 
 class Process(Component):
-    """One direction of an adapter."""
+    """The template for one direction of an adapter."""
 
     language: Literal["jinja"] = "jinja"
     """Language of the source."""
     source_code: Template
-    """A template that renders to JSON."""
+    """Template that renders to JSON."""
 
 
 class AdapterDocument(Component):
@@ -316,19 +318,19 @@ class AdapterDocument(Component):
     """Deprecated; has no effect: any model can use the adapter."""
 
     def warnings(self) -> Iterator[Fault]:
-        """What is deprecated."""
+        """Yield warnings about deprecated fields."""
         if self.task is not None:
             detail = "the `task` of an adapter no longer has an effect"
             yield Fault(("task",), "deprecated", detail, "remove it", "warning")
 
 
 def _is_open(value: str) -> bool:
-    """Whether it begins with an unset variable or an unknown secret, which has its own warning."""
+    """Whether the value starts with an unset variable or unknown secret (reported elsewhere)."""
     return bool(_OPEN.match(value.strip()))
 
 
 def _check_provider(name: str) -> str:
-    if name in BUILT_IN["models"]:  # plugins are not looked for
+    if name in BUILT_IN["models"]:  # no search for plugins is needed
         return str(name)
     if failure := find_failure("models", name):
         raise PydanticCustomError(

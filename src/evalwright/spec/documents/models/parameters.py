@@ -8,8 +8,8 @@
         default_value: 3
 
 A value is required unless the parameter has a default or is nullable. Values are checked but never
-converted: a boolean is not accepted as a number, and neither is a string of digits. The only
-exception is that a float parameter accepts an integer.
+converted: neither a boolean nor a string of digits is accepted as a number. The only exception is
+that a float parameter accepts an integer.
 """
 
 import json
@@ -38,12 +38,12 @@ N = TypeVar("N", int, float)
 
 
 def is_stand_in(value: Any) -> bool:
-    """Whether a text contains a stand-in for a value that is not known yet."""
+    """Whether a string contains a placeholder for a value that is not known yet."""
     return isinstance(value, str) and _MARKER in value
 
 
 def _stand_in_text(key: str) -> str:
-    """A valid key that is also a name in Jinja and Python."""
+    """Return a valid key that is also a valid name in Jinja and Python."""
     return _MARKER + "".join(char if char.isascii() and char.isalnum() else "_" for char in key)
 
 
@@ -98,12 +98,12 @@ def _read_json(text: str, expected: str) -> Any:
 
 
 class Parameter(Component):
-    """Fields of all parameters."""
+    """Base class of all parameters."""
 
     takes: ClassVar[str] = "value"
-    """How messages describe a value."""
+    """Description of a value, for messages."""
     key: Title
-    """The name after `config.` in `<< config.NAME >>`."""
+    """Name of the parameter in `<< config.NAME >>`."""
     display_name: Title
     """Display name."""
     description: str | None = None
@@ -115,19 +115,19 @@ class Parameter(Component):
 
     @property
     def needs_value(self) -> bool:
-        """Whether it has neither a default nor `null`."""
+        """Whether a value is required: there is no default, and `null` is not allowed."""
         return self.default_value is None and not self.nullable
 
     @property
     def stand_in(self) -> Any:
-        """Return a valid value for checks: the default, or one of the declared type."""
+        """Return a valid value for checks: the default, or a value of the declared type."""
         if self.default_value is not None:
-            with suppress(ValueError):  # a bad default is reported where it stands
+            with suppress(ValueError):  # an invalid default is reported at its place
                 return self._check(self.default_value)
         return self._stand_in()
 
     def check(self, value: Any) -> Any:
-        """Return the value as used; ValueError says what was expected, and what was found."""
+        """Return the value to use; ValueError if it is not allowed."""
         if value is not None:
             return self._check(value)
         if not self.nullable:
@@ -135,11 +135,11 @@ class Parameter(Component):
         return None
 
     def parse(self, text: str) -> Any:
-        """Parse the text of `--set key=text`, without checking it; ValueError if that fails."""
+        """Parse the text of `--set key=text`; ValueError if it is invalid. `check` is separate."""
         return None if self.nullable and text == "null" else self._parse(text)
 
     def faults(self) -> Iterator[Fault]:
-        """Return problems of the parameter itself."""
+        """Yield problems of the parameter itself."""
         if self.default_value is None:
             return
         try:
@@ -172,7 +172,7 @@ class _NumberParameter(Parameter):
             yield from super().faults()
 
     def _in_range(self, value: N) -> N:
-        if self.min is not None and not value >= self.min:  # NaN is not in any range
+        if self.min is not None and not value >= self.min:  # also rejects NaN
             raise ValueError(f"expected a number of at least {self.min}, got {value}")
         if self.max is not None and not value <= self.max:
             raise ValueError(f"expected a number of at most {self.max}, got {value}")
@@ -236,7 +236,7 @@ class StringExample(Component):
     """A suggested value."""
 
     value: str
-    """The text."""
+    """The value."""
     display_name: Title
     """Display name."""
 
@@ -264,7 +264,7 @@ class StringParameter(Parameter):
 
 class _NameParameter(Parameter):
     def _check(self, value: Any) -> str:
-        """Check only that it is a name; whether it exists is checked with the project."""
+        """Check only that the value is a name; the project checks whether it exists."""
         if not isinstance(value, str):
             raise ValueError(f"expected the {self.takes}, got `{type_name(value)}`")  # noqa: TRY004 - one kind of error for all values
         if not value.strip():
@@ -351,12 +351,12 @@ class CategoricalParameter(Parameter):
     allowed_values: list[str] = Field(min_length=1)
     """Allowed values."""
     multiple: Flag = False
-    """Whether several values may be given, as a list."""
+    """Whether the value is a list of allowed values."""
     values_mapping: dict[str, bool | int | float | str] | None = None
-    """Replacements for the given values. A value without an entry is used unchanged."""
+    """Replacement for each allowed value. A value without an entry is used unchanged."""
 
     def faults(self) -> Iterator[Fault]:
-        """Check that every mapped text is allowed."""
+        """Check that every mapped value is allowed."""
         for name in self.values_mapping or {}:
             if name not in self.allowed_values:
                 detail = f"expected one of {quote_names(self.allowed_values)}, got `{name}`"

@@ -48,7 +48,7 @@ class EvaluationSpecification(Component):
 
 
 class PlanDocument(Component):
-    """Evaluations to run together."""
+    """A plan: evaluations to run together."""
 
     key: UserKey
     """Key of the plan."""

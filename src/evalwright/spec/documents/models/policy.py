@@ -36,7 +36,7 @@ _MEANT = {
     "lte": "<=",
     "le": "<=",
 }
-"""Other spellings."""
+"""Other spellings of the operators."""
 Keys = Annotated[list[Title], Field(min_length=1)]
 
 
@@ -45,10 +45,10 @@ def _check_operator(value: Any) -> Any:
         return value
     expected = f"expected one of {quote_names(OPERATORS)}"
     if not isinstance(value, str):
-        raise ValueError(f"{expected}, in quotes")  # noqa: TRY004 - a mistake of the author
+        raise ValueError(f"{expected}, in quotes")  # noqa: TRY004 - the author's error
     if not value.strip():
         raise ValueError(
-            f'{expected}; `>` alone begins a text block in YAML: put it in quotes, ">"'
+            f'{expected}; `>` alone starts a text block in YAML: put it in quotes, ">"'
         )
     meant = _MEANT.get(value.strip().lower())
     raise ValueError(f"{expected}, got `{value}`" + (f"; did you mean `{meant}`?" if meant else ""))
@@ -56,7 +56,7 @@ def _check_operator(value: Any) -> Any:
 
 def _check_number(value: Any) -> Any:
     if isinstance(value, bool):
-        raise ValueError(f"expected a number, got `{str(value).lower()}`")  # noqa: TRY004 - as above
+        raise ValueError(f"expected a number, got `{str(value).lower()}`")  # noqa: TRY004 - the author's error
     return value
 
 
@@ -70,8 +70,8 @@ class ExistsDefinition(Component):
     type: Literal["exists"]
     """Kind of rule."""
     metric: Title
-    """Name of a metric value, as shown in reports or set in the metric. If no value has this name,
-    it is read as the key of a metric in the task."""
+    """Name of a metric value, as shown in reports or set in the metric, or, if no value has this
+    name, the key of a metric in the task."""
 
 
 class ThresholdDefinition(Component):
@@ -80,10 +80,10 @@ class ThresholdDefinition(Component):
     type: Literal["threshold"]
     """Kind of rule."""
     metric: Title
-    """Name of a metric value, as shown in reports or set in the metric. If no value has this name,
-    it is read as the key of a metric in the task."""
+    """Name of a metric value, as shown in reports or set in the metric, or, if no value has this
+    name, the key of a metric in the task."""
     operator: Operator
-    """Comparison operator. Put it in quotes, because `>` begins a text block in YAML."""
+    """Comparison operator. Put it in quotes, because `>` starts a text block in YAML."""
     threshold: Threshold
     """Threshold. Values within 1e-9 of the threshold count as equal."""
 
@@ -92,7 +92,7 @@ RuleDefinition = Annotated[ExistsDefinition | ThresholdDefinition, Field(discrim
 
 
 class Scope(Component):
-    """The metric values that a rule applies to. They must match every list that is given.
+    """The metric values that a rule applies to. They must match all specified lists.
 
     Metrics of `qa` scorers are included only if `scorer_keys` lists their scorer.
     """

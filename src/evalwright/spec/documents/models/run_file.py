@@ -25,7 +25,7 @@ from evalwright.spec.documents.models.evaluation import RunConfig
 
 
 class RunFile(Component):
-    """A project's documents, and how to run its evaluation."""
+    """A project's documents, and the settings of its run."""
 
     secrets: dict[str, Hidden] = Field(default_factory=dict)
     """Values for `<< secrets.NAME >>` in the project's models."""
@@ -51,7 +51,7 @@ class RunFile(Component):
 
 
 class ConfigFile(Component):
-    """The file that `--config FILE` names."""
+    """The file for `--config FILE`."""
 
     config: dict[str, Any] = Field(default_factory=dict)
     """Values for the evaluation's parameters, by key."""

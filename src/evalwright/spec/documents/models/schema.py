@@ -1,9 +1,9 @@
 """JSON Schemas of the documents, for editors and other validators.
 
-They are generated from the classes, so they agree. What a schema cannot express is left to
-`evalwright validate`: whether a key exists, whether a template compiles, rules
-between two fields. What is replaced before validation is allowed besides the type of a field:
-`<< config.NAME >>`, a variable of the environment, and `$ref`.
+They are generated from the classes, so both always agree. Only `evalwright validate` checks rules
+that a schema cannot express: whether a key exists, whether a template compiles, and rules between
+fields. In addition to its type, every field allows values that are replaced before validation:
+`<< config.NAME >>`, environment variables and `$ref`.
 """
 
 from typing import Any, Literal
@@ -62,7 +62,7 @@ _REPLACED: dict[str, dict[str, Any]] = {
 }
 _FLAG = {"type": "string", "pattern": "^([Tt]rue|[Ff]alse|[Yy]es|[Nn]o|[Oo]n|[Oo]ff)$"}
 _FIXED = {"type", "connection_type", "op", "$provider", "config_spec"}
-"""Keys whose values are never replaced: they set a type, or declare parameters."""
+"""Keys whose values are never replaced, because they set a type or declare parameters."""
 _PLACEHOLDER = "ConfigPlaceholder"
 _NOT_CONFIGURED = {
     kind.__name__
@@ -71,7 +71,7 @@ _NOT_CONFIGURED = {
 
 
 def json_schema(kind: SchemaKind) -> dict[str, Any]:
-    """Return the schema (draft 2020-12), always the same text."""
+    """Return the schema (draft 2020-12). The result is deterministic."""
     top: type[BaseModel] = _OF_OTHERS.get(kind) or _CLASSES[kind]
     classes: list[type[BaseModel]] = [top]
     if kind == "run":
@@ -98,7 +98,7 @@ def json_schema(kind: SchemaKind) -> dict[str, Any]:
 
 
 class _DescribedSchema(GenerateJsonSchema):
-    """Add the docstring of each field, and remove titles that only repeat its name."""
+    """Adds the docstring of each field, and removes titles that only repeat its name."""
 
     def model_schema(self, schema: Any) -> dict[str, Any]:
         described: dict[str, Any] = super().model_schema(schema)
@@ -145,7 +145,7 @@ def _fill_lists(schema: dict[str, Any], refs: dict[type[BaseModel], dict[str, An
 
 
 def _allow_placeholders(schema: dict[str, Any], *, configured: bool) -> None:
-    """Allow replacements besides the type of every field of an object."""
+    """Allow placeholders in all fields of an object."""
     for name, field in schema.get("properties", {}).items():
         if name not in _FIXED:
             schema["properties"][name] = _add_placeholders(field, configured=configured)
@@ -169,7 +169,7 @@ def _add_placeholders(schema: dict[str, Any], *, configured: bool) -> dict[str, 
 
 
 def _add_placeholders_inside(schema: dict[str, Any], *, configured: bool) -> dict[str, Any]:
-    """The same for the items of a list and the values of a mapping."""
+    """Allow placeholders in the items of lists and the values of mappings."""
     inside = {
         key: _add_placeholders(schema[key], configured=configured)
         for key in ("items", "additionalProperties")

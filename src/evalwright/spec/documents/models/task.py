@@ -15,7 +15,7 @@
         - { type: string_equals, ground_truth: "{{ sample.capital }}" }
 
 A task with a solver evaluates a model. A task without a solver evaluates a dataset. A `system_task`
-evaluates whatever its snippet inspects.
+has no samples: its snippet computes the metrics.
 """
 
 from typing import Annotated, Literal
@@ -31,7 +31,7 @@ from evalwright.spec.documents.models.trials import TrialsDefinition
 from evalwright.types import MLTask
 
 Evaluated = Literal["model", "dataset", "system"]
-"""What a task evaluates."""
+"""Entity types that a task can evaluate."""
 
 
 class DatasetTemplate(Component):
@@ -49,12 +49,12 @@ class DatasetTemplate(Component):
 
 
 class BenchmarkTask(Component):
-    """A task with samples, a solver that answers them, and scorers that judge the answers."""
+    """A task with samples, a solver that answers them, and scorers for the answers."""
 
     type: Literal["benchmark_task"] = "benchmark_task"
     """Kind of task. The old name is `declarative_task`."""
     evaluated_entity_type: Literal["model", "dataset"] = "model"
-    """What is evaluated. Default: a model if there is a solver, otherwise a dataset."""
+    """Type of the evaluated entity. Default: a model if there is a solver, otherwise a dataset."""
     dataset: DatasetTemplate | None = None
     """Dataset of the samples. A task that evaluates a dataset may omit it. In that case, the task
     specification sets `dataset_key`."""
@@ -62,7 +62,7 @@ class BenchmarkTask(Component):
     """Solver that answers the samples. Required to evaluate a model. Without a solver, the task
     evaluates a dataset."""
     scorers: list[AnyScorer] = Field(default_factory=list)
-    """Scorers that judge the answers or the rows."""
+    """Scorers of the answers or the rows."""
     trials: TrialsDefinition | None = None
     """Number of trials per sample, and how their scores are combined. Default: one trial."""
     actions: list[ActionRule] | None = None
@@ -70,7 +70,7 @@ class BenchmarkTask(Component):
 
 
 class SystemTask(Component):
-    """A check that has no samples."""
+    """A check without samples."""
 
     type: Literal["system_task"]
     """Kind of task."""
@@ -83,7 +83,7 @@ TaskDefinition = Annotated[BenchmarkTask | SystemTask, Field(discriminator="type
 
 
 class TaskDocument(Component):
-    """A task, after its parameters are replaced by their values."""
+    """A task, with its parameters replaced by their values."""
 
     key: UserKey
     """Key of the task."""
@@ -107,7 +107,7 @@ class TaskDocument(Component):
 
     @property
     def evaluates(self) -> Evaluated:
-        """What the task is about."""
+        """The type of the evaluated entity."""
         if isinstance(self.definition, SystemTask):
             return "system"
         return self.definition.evaluated_entity_type

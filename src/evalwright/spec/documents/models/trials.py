@@ -1,4 +1,4 @@
-"""The number of trials per sample, and how they are combined into one score.
+"""The number of trials per sample, and the aggregation of their scores.
 
     trials:
       num_trials: 5
@@ -26,36 +26,36 @@ PASS_FUNCTIONS = ("pass@k", "pass^k")
 
 
 class Aggregator(Component):
-    """Turns the scores of several trials into one."""
+    """Aggregates the scores of several trials."""
 
     function: Function
-    """`mean`, `min`, `max`; `pass@k`: the probability that at least one of k trials passes, 1 - (1
-    - p)^k; `pass^k`: that all do, p^k. p is the share of trials that pass: the score must be true
-      or false,
-    or 1 or 0."""
+    """Aggregation function. `mean`, `min`, `max`: of the scores. `pass@k`: the probability that at
+    least one of k trials passes, 1 - (1 - p)^k. `pass^k`: the probability that all k trials pass,
+    p^k. p is the share of trials that pass; for both functions, scores must be true, false, 1 or 0.
+    """
     k: int | None = Field(default=None, ge=1, strict=True)
-    """Required for `pass@k` and `pass^k`; not allowed for other functions."""
+    """Value of k. Required for `pass@k` and `pass^k`; not allowed for other functions."""
     score_name: Title | None = None
     """Name of the result. Default: the score and the function, `is_correct.min`; with k,
     `is_correct.pass@3`, and `pass@3` unless another score has that name."""
 
     @property
     def short(self) -> str:
-        """The function with its k."""
+        """The function with its k, such as `pass@3`."""
         return f"{self.function[:-1]}{self.k}" if self.k is not None else self.function
 
 
 class ScoreAggregator(Component):
-    """How the trials of one score are combined."""
+    """The aggregation of one score over trials."""
 
     score_name: Title
-    """Name of the score; applies to every scorer that has a score of that name."""
+    """Name of the score, in every scorer that has a score with this name."""
     aggregator: Aggregator
-    """How its trials are combined."""
+    """Aggregation of the trials' scores."""
 
 
 class TrialsDefinition(Component):
-    """Several trials per sample: each trial is solved and scored separately."""
+    """Several trials per sample. Each trial is solved and scored separately."""
 
     num_trials: TrialCount
     """Number of trials. A task specification or a run may override it."""
@@ -63,23 +63,23 @@ class TrialsDefinition(Component):
     """Scores to compute in addition to the mean over trials."""
 
     def with_names(self) -> list[tuple[ScoreAggregator, tuple[str, ...]]]:
-        """Return each aggregator with the names of its result."""
+        """Return each aggregator with the names of its results."""
         counts = Counter(score.aggregator.short for score in self.score_aggregators)
         return [(score, _result_names(score, counts)) for score in self.score_aggregators]
 
 
 class TrialsNumber(Component):
-    """A number of trials that overrides the task's."""
+    """A number of trials that overrides the number in the task."""
 
     num_trials: TrialCount
     """Number of trials per sample."""
 
 
 class RepeatabilityConfig(Component):
-    """The same task, run several times."""
+    """Repeats a task several times."""
 
     num_runs: TrialCount
-    """Number of runs. None of them reuses results of an earlier run."""
+    """Number of runs. They do not reuse results of earlier runs."""
 
 
 def _result_names(score: ScoreAggregator, counts: Counter[str]) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ def _result_names(score: ScoreAggregator, counts: Counter[str]) -> tuple[str, ..
 def score_names_over_trials(
     trials: TrialsDefinition | None, gives: Sequence[str], texts: Sequence[str] = ()
 ) -> list[str]:
-    """Return the names of a scorer's scores for metrics; `texts` have no mean."""
+    """Return the names of a scorer's scores over trials; scores in `texts` have no mean."""
     if trials is None:
         return list(gives)
     results = [

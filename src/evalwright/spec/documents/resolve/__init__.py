@@ -1,1 +1,1 @@
-"""From the documents of a project to the task specifications that can run."""
+"""Resolve the documents of a project to task specifications that can run."""

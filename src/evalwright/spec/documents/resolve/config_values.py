@@ -1,7 +1,7 @@
-"""Determine the value of each parameter: the given one, or its default.
+"""Determine the value of each parameter: the given value or the default.
 
-A value may come from a task specification, a run file, `--config` or `--set`. It remembers where it
-was given, so that a problem with it is reported there.
+A value may come from a task specification, a run file, `--config` or `--set`. Its place is kept, so
+that problems are reported there.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,37 +24,37 @@ from evalwright.spec.documents.yaml.problems import (
 from evalwright.types import Issue
 
 _ANY: Any = AnyParameter
-TypeAdapter(_ANY)  # completes its classes
+TypeAdapter(_ANY)  # completes the class definitions
 
 DATASET_PARAMETER = DatasetParameter(type="dataset", key="dataset_key", display_name="Dataset")
-"""The parameter of every task that does not name the dataset it evaluates."""
+"""Parameter of every task that does not specify the dataset to evaluate."""
 
 MissingAt = Callable[[str], tuple[Place, str]]
-"""Returns the place and the field where the value of a parameter is missing."""
+"""Returns the place and the field where a parameter's value is missing."""
 
 UNKNOWN: Any = object()
-"""Placeholder for a value that only a run knows."""
+"""Placeholder for a value that is known only in a run."""
 
 
 class GivenValue(NamedTuple):
-    """A value that was given to a parameter."""
+    """A value that was set for a parameter."""
 
     value: Any
     place: Place
     field: str
-    """The dotted path of the value, in the file of the place."""
+    """Dotted path of the value in the file."""
     text: bool = False
-    """Whether it is text from the command line, to be parsed by the parameter's type."""
+    """Whether the value is command-line text, which the parameter's type must parse."""
     key_place: Place | None = None
-    """The place of its name, if different."""
+    """Place of the parameter name, if different."""
 
     def problem(self, fault: Fault) -> Issue:
-        """Return a fault of the value, located where it was given."""
+        """Return a fault of the value, located where the value was set."""
         return locate_fault(fault, self.place, self.field)
 
 
 def read_given_value(part: DocumentPart, path: FieldPath, value: Any) -> GivenValue:
-    """Return the value that a document gives at a path."""
+    """Return the value that a document sets at a path."""
     key_place = part.raw.marks.key_place(path)
     return GivenValue(value, part.place(path), part.field(path), key_place=key_place)
 
@@ -62,7 +62,7 @@ def read_given_value(part: DocumentPart, path: FieldPath, value: Any) -> GivenVa
 def read_given_values(
     part: DocumentPart, path: FieldPath, values: Mapping[str, Any]
 ) -> dict[str, GivenValue]:
-    """Return the values of a mapping that a document has at a path."""
+    """Return the values that a document sets in the mapping at a path."""
     return {
         str(name): read_given_value(part, (*path, name), value) for name, value in values.items()
     }
@@ -74,11 +74,11 @@ class SettledParameters(NamedTuple):
     values: dict[str, Any]
     problems: list[Issue]
     open: frozenset[str]
-    """Those whose value is only a stand-in."""
+    """Parameters that have only a placeholder value."""
 
 
 def read_parameters(data: Any) -> tuple[list[Parameter], list[Fault]]:
-    """Return the valid parameters of a document, and the faults of all."""
+    """Return the valid parameters of a document, and the faults of all parameters."""
     parameters: list[Parameter] = []
     faults: list[Fault] = []
     for number, declaration in enumerate(get_list(data, "config_spec")):
@@ -88,7 +88,7 @@ def read_parameters(data: Any) -> tuple[list[Parameter], list[Fault]]:
             parameters.append(parameter)
             own_faults = list(parameter.faults())
             if not is_placeholder_name(parameter.key):
-                detail = f"no placeholder can name the parameter `{parameter.key}`"
+                detail = f"no placeholder can refer to the parameter `{parameter.key}`"
                 hint = "use letters, digits, `_` and `-` only"
                 own_faults.append(Fault(("key",), "unusable_key", detail, hint, level="warning"))
         faults += [
@@ -106,11 +106,11 @@ def settle_parameters(
     lenient: bool = False,
     also: Iterable[str] = (),
 ) -> SettledParameters:
-    """Check the given values, and fill in defaults.
+    """Check the given values and fill in defaults.
 
-    `whose` names the document in messages. With `lenient`, a legal value stands in for one that is
-    missing or wrong, so that the rest can be checked. `also` are other names that a misspelt one
-    may have meant.
+    `whose` is the name of the document in messages. With `lenient`, a valid value replaces a
+    missing or invalid value, so that the rest can be checked. `also` lists further names to suggest
+    for a misspelled name.
     """
     known = {parameter.key: parameter for parameter in parameters}
     values: dict[str, Any] = {}

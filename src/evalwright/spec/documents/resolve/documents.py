@@ -1,10 +1,9 @@
-"""Resolve a task, an evaluation or a generator: put the values of its parameters into it.
+"""Resolve a task, an evaluation or a generator: insert the values of its parameters.
 
-The order is always the same: determine parameters, replace placeholders, turn deprecated spellings
-into current ones, fill in what is optional, build the typed document. Where a class expects
-text and a placeholder alone gave a number or a list, the value is written out.
-
-A deprecated spelling leaves a warning that says what to write now.
+The order is always the same: determine the parameters, replace placeholders, convert deprecated
+syntax, fill in optional fields, and build the typed document. If a class expects text and a
+placeholder was replaced by a number or a list, the value is converted to text. Deprecated syntax
+causes a warning that shows the current syntax.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -49,31 +48,30 @@ from evalwright.types import Issue
 _IN_EARNEST = {
     *("wrong_type", "unknown_key", "missing_key", "bad_template", "bad_snippet", "deprecated")
 }
-"""Rules that also apply to a stand-in value: it has the right type, and its context is the
-author's."""
+"""Rules that also apply to placeholder values, which have the right type."""
 _SCORER_DEPTH = len(("definition", "scorers", 0))
 _Prepared = tuple[dict[str, Any], list[Fault]]
-"""Returns a changed copy of a mapping, and what is wrong with it."""
+"""Returns a changed copy of a mapping, and its faults."""
 
 
 class ResolvedDocument(Struct, frozen=True, kw_only=True):
     """A task, an evaluation or a generator with the values of its parameters."""
 
     document: Any
-    """The typed document, such as a TaskDocument; None if it cannot be built."""
+    """Typed document, such as a TaskDocument; None if it cannot be built."""
     problems: list[Issue]
-    """Problems of the document itself, and of the values that were given to it."""
+    """Problems of the document and of the values that were set for it."""
     data: dict[str, Any]
-    """What the document was built from."""
+    """Data that the document was built from."""
     values: dict[str, Any]
-    """The value of every parameter."""
+    """Values of all parameters."""
     parameters: tuple[Parameter, ...]
     open: frozenset[str]
-    """The parameters that have only a stand-in value."""
+    """Parameters that have only a placeholder value."""
     waiting: frozenset[FieldPath]
-    """The paths whose values depend on these parameters."""
+    """Paths whose values depend on these parameters."""
     dataset_keys: dict[str, str]
-    """The datasets of a task; by parameter if there are several, otherwise under `""`."""
+    """Datasets of a task, by parameter if there are several, otherwise under `""`."""
 
 
 def resolve_document(
@@ -85,9 +83,9 @@ def resolve_document(
     lenient: bool = False,
     also: Iterable[str] = (),
 ) -> ResolvedDocument:
-    """Put values into a document; with `lenient`, valid stand-ins replace missing ones.
+    """Insert values into a document; with `lenient`, placeholders replace missing values.
 
-    `also` are other names that a misspelt one may have meant.
+    `also` lists further names to suggest for a misspelled name.
     """
     parameters, faults = read_parameters(part.data)
     names = {parameter.key for parameter in parameters}
@@ -105,7 +103,7 @@ def resolve_document(
     waiting = frozenset(path for path, name in find_placeholders(part.data) if name in settled.open)
     choices = [settled.values]
     if lenient and (unset := _unset_parameters(parameters, given)):
-        # A document by itself may still be given them; where it is used, a run has null.
+        # The values may still be set where the document is used; in a run, they are null.
         choices = [*choices, {**settled.values, **unset}][missing_at is not None :]
     built = min((_build(kind, part, values, waiting) for values in choices), key=_count_errors)
     return ResolvedDocument(
@@ -150,7 +148,7 @@ def _build(
     declared = {key: value for key, value in part.data.items() if key == "config_spec"}
 
     def fill(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault], list[Fault]]:
-        # With several datasets, a placeholder is the parameter's name everywhere but in `keys`.
+        # With several datasets, a placeholder is the parameter's name, except in `keys`.
         names = {name: name for name in datasets if name in values}
         filled, unfilled = substitute_values(body, {**values, **names})
         if datasets:
@@ -173,13 +171,13 @@ def _build(
 
 
 def may_use_secrets(path: FieldPath) -> bool:
-    """Whether a text of a task, evaluation or generator is code that may have secrets in it."""
+    """Whether a string in a task, evaluation or generator is code that may contain secrets."""
     in_generator = path[:2] in {("definition", "synthesizers"), ("definition", "synthesizer")}
     return in_generator and path[-1] == "synthesize_snippet"
 
 
 def to_plain(value: Any) -> Any:
-    """Copy a value without the places of its texts."""
+    """Copy a value without the places of its strings."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, dict):
@@ -190,14 +188,14 @@ def to_plain(value: Any) -> Any:
 def _build_with_texts(
     kind: type[Any], data: dict[str, Any], fill_texts: Callable[[], Any]
 ) -> tuple[dict[str, Any], Any, list[Fault]]:
-    """Build a document; where the class expects text and a placeholder gave a value, write it out.
+    """Build a document; convert values of placeholders to text where the class expects text.
 
     `fill_texts` returns the same data with all values as text.
     """
     texts: Any = None
     while True:
         document, faults = build_instance(kind, data)
-        wanted = [fault.path for fault in faults if _wants_text(fault, data)]
+        wanted = [fault.path for fault in faults if _expects_text(fault, data)]
         if wanted and texts is None:
             texts = fill_texts()
         replaced = False
@@ -208,7 +206,7 @@ def _build_with_texts(
             return data, document, faults
 
 
-def _wants_text(fault: Fault, data: Any) -> bool:
+def _expects_text(fault: Fault, data: Any) -> bool:
     if fault.rule != "wrong_type" or isinstance(get_value(data, fault.path), str):
         return False
     wanted = fault.detail.partition(", got ")[0]
@@ -224,7 +222,7 @@ def _replace_at(data: Any, path: FieldPath, value: Any) -> Any:
 
 
 def _dataset_parameters(data: Mapping[str, Any]) -> list[str]:
-    """Return the parameters that name a task's several datasets; for a literal, the key."""
+    """Return the parameters for a task's datasets, or the key for a literal."""
     keys = get_list(get_mapping(get_mapping(data, "definition"), "dataset"), "keys")
     return [placeholder_name(key) or str(key) for key in keys]
 
@@ -247,18 +245,18 @@ def _rule_warnings(document: Any) -> Iterator[Fault]:
 
 
 def _filter_stand_ins(faults: Iterable[Fault], waiting: Iterable[FieldPath]) -> Iterator[Fault]:
-    """Return the faults that are not caused by a stand-in value."""
+    """Yield the faults that are not caused by a placeholder value."""
     scorers = {path[:_SCORER_DEPTH] for path in waiting}
     for fault in faults:
-        stands_in = any(fault.path[: len(path)] == path for path in waiting) or (
+        is_placeholder = any(fault.path[: len(path)] == path for path in waiting) or (
             fault.rule in BETWEEN_FIELDS and fault.path[:_SCORER_DEPTH] in scorers
         )
-        if fault.rule in _IN_EARNEST or not stands_in:
+        if fault.rule in _IN_EARNEST or not is_placeholder:
             yield fault
 
 
 def modernize_task(data: dict[str, Any]) -> _Prepared:
-    """Replace deprecated names, places and fields of a task by current ones."""
+    """Replace deprecated names, places and fields of a task by the current ones."""
     if not isinstance(data.get("definition"), dict):
         return data, []
     definition = {"type": "benchmark_task", **data["definition"]}
@@ -266,7 +264,7 @@ def modernize_task(data: dict[str, Any]) -> _Prepared:
     if definition["type"] == "declarative_task":
         definition["type"] = "benchmark_task"
         detail = "`declarative_task` is the old name of `benchmark_task`"
-        hint = "write `benchmark_task`, or leave `type` out"
+        hint = "write `benchmark_task`, or omit `type`"
         faults.append(_deprecated_key(("definition", "type"), detail, hint))
     outer, inner = (part.get("evaluated_entity_type") for part in (data, definition))
     if outer is not None and inner not in (None, outer):
@@ -288,7 +286,7 @@ def modernize_task(data: dict[str, Any]) -> _Prepared:
 
 
 def _deprecated_columns(definition: dict[str, Any]) -> Iterator[Fault]:
-    """Fields of a scorer that name columns; the scorer still reads them."""
+    """Yield warnings about deprecated scorer fields that name columns; the scorer converts them."""
     for number, scorer in enumerate(get_list(definition, "scorers")):
         if isinstance(scorer, dict) and scorer.get("type") == "string_equals_mcqa":
             for old, new in StringEqualsMcqa.deprecated.items():
@@ -310,7 +308,7 @@ def _prepare_task(data: dict[str, Any]) -> _Prepared:
 
 def _prepare_evaluation(data: dict[str, Any]) -> _Prepared:
     complete, faults = complete_evaluation(data)
-    if "mode" in data:  # a number of samples now
+    if "mode" in data:  # replaced by `num_samples`
         hint = "use `num_samples` instead" if data["mode"] == "debug" else "remove it"
         faults.insert(0, _deprecated_key(("mode",), "`mode` is deprecated", hint))
     return complete, faults

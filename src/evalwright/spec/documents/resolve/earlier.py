@@ -1,10 +1,10 @@
-"""An evaluation of an earlier run, as a repeatability reads it from the store.
+"""Evaluations of earlier runs, which a repeatability specification reads from the store.
 
-    inputs: [{ evaluation_key: weekly }]       a file of the project has `weekly`, or else
+    inputs: [{ evaluation_key: weekly }]       if no file of the project has `weekly`:
     EarlierEvaluation(key="weekly", run_id="…", specifications=[{"key": "capitals", …}])
 
-The store knows which tasks ran, with which values, models and number of samples. The documents of
-these tasks, and of their datasets and models, come from the files of the project.
+The store contains the tasks of a run with their values, models and numbers of samples. The
+documents of these tasks, their datasets and models come from the files of the project.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,23 +16,23 @@ _SEVERAL_MODELS = "models"
 
 
 class EarlierEvaluation(NamedTuple):
-    """What the store has of an evaluation."""
+    """An evaluation in the store."""
 
     key: str
     store: str
-    """The store that was searched."""
+    """Store that was searched."""
     run_id: str = ""
-    """The newest finished run of the evaluation; empty if there is none."""
+    """Newest finished run of the evaluation; empty if there is none."""
     specifications: tuple[dict[str, Any], ...] = ()
-    """Task specifications as an evaluation has them; one that ran several models has `models`."""
+    """Task specifications as in an evaluation; with `models` if there were several."""
     unfinished: str = ""
-    """If there is none: the newest run of it that did not finish."""
+    """Newest unfinished run, if there is no finished run."""
     known: tuple[str, ...] = ()
-    """The keys of all evaluations in the store."""
+    """Keys of all evaluations in the store."""
 
     @property
     def has_several_models(self) -> bool:
-        """Whether a specification ran several models."""
+        """Whether a specification was run with several models."""
         return any(_SEVERAL_MODELS in each for each in self.specifications)
 
 
@@ -49,7 +49,7 @@ def build_earlier_evaluation(earlier: EarlierEvaluation) -> dict[str, Any]:
     return {
         "key": earlier.key,
         "display_name": earlier.key,
-        "description": f"As run {earlier.run_id} ran it.",
+        "description": f"The evaluation of run {earlier.run_id}.",
         "task_specifications": specifications,
     }
 
@@ -57,7 +57,7 @@ def build_earlier_evaluation(earlier: EarlierEvaluation) -> dict[str, Any]:
 def check_earlier_models(
     earlier: EarlierEvaluation, wanted: str | None, path: FieldPath
 ) -> Iterator[Fault]:
-    """Report specifications that ran several models, of which a repeatability can have one."""
+    """Yield a fault for specifications that were run with several models; only one is supported."""
     for each in earlier.specifications:
         models = each.get(_SEVERAL_MODELS)
         if models and wanted in {None, each["key"]}:
@@ -65,11 +65,11 @@ def check_earlier_models(
                 f"run {earlier.run_id} of evaluation `{earlier.key}` ran `{each['key']}` with "
                 f"several models: {quote_names(models)}"
             )
-            yield Fault(path, "conflict", detail, "name the models to repeat with `-m`")
+            yield Fault(path, "conflict", detail, "select the models to repeat with `-m`")
 
 
 def explain_unknown(fault: Fault, earlier: EarlierEvaluation, in_files: list[str]) -> Fault:
-    """Say where an evaluation was looked for; `fault` says that no file has it."""
+    """Add the store that was searched to a `fault` about an unknown evaluation."""
     key = earlier.key
     if earlier.unfinished:
         detail = (

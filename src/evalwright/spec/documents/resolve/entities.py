@@ -1,8 +1,8 @@
-"""The entities of a project, which others refer to by key, and the check of such references.
+"""The entities of a project, which others refer to by key, and the checks of references.
 
-A model need not be a document: `provider/model`, `provider:model` and `provider$model` name a model
-of a known provider, and `latticeflow$placeholder` names no model. Only its server knows whether a
-provider has such a model.
+A model need not be a document: `provider/model`, `provider:model` and `provider$model` refer to a
+model of a known provider, and `latticeflow$placeholder` to no model. Whether a provider has such a
+model is not checked.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,15 +48,15 @@ _SECRETS = {
 }
 _TRUSTED = ("config", "tls_context", "validation_context", "trusted_ca")
 PLACEHOLDER_MODEL = "latticeflow$placeholder"
-"""The key of the model that is never queried."""
+"""Key of the model that is never queried."""
 _MOST_LISTED = 12
 _CLASSES: dict[str, type[Any]] = {"dataset": DatasetDocument, "plan": PlanDocument}
 
 
 class Entity:
-    """A document that others refer to by its key. It is resolved on first use.
+    """A document that others refer to by key. It is resolved on first use.
 
-    Results are cached: with the same values, a document is resolved once.
+    Results are cached: with the same values, a document is resolved only once.
     """
 
     def __init__(
@@ -69,35 +69,35 @@ class Entity:
     ) -> None:
         self.kind = kind
         self.part = part
-        """The source. A task may be resolved from it with several sets of values."""
+        """Source of the document, which may be resolved with several sets of values."""
         self.values = values or {}
-        """Of an evaluation: the values in the `config` of its run file."""
+        """For an evaluation, the values in the `config` of its run file."""
         self._secrets = secrets
         self._resolved: dict[str, ResolvedDocument] = {}
         self.file, self.line, _ = part.place(("key",))
-        """Its place, as messages name it."""
+        """Place of the document, for messages."""
         key = part.data.get("key")
         if kind == "model" and "$provider" in part.data and self.document is not None:
             key = self.document.key
         self.key = str(key) if isinstance(key, str) else ""
-        """The key that others use; `""` if it has no usable key."""
+        """Key that others use; `""` if it is missing or invalid."""
 
     @property
     def document(self) -> Any:
         """The typed document: a TaskDocument, DatasetDocument, ProviderModel, ….
 
-        None if it has errors. For a task, the document with stand-in values.
+        None if it has errors. For a task, the document contains placeholder values.
         """
         return self._document[0]
 
     @property
     def problems(self) -> list[Issue]:
-        """The problems of the document by itself."""
+        """Problems of the document itself."""
         return self._document[1]
 
     @cached_property
     def parameters(self) -> list[Parameter]:
-        """Its parameters that are declared correctly."""
+        """Parameters that are declared correctly."""
         return read_parameters(self.part.raw.data)[0]
 
     def resolve(
@@ -108,9 +108,9 @@ class Entity:
         lenient: bool = False,
         also: Sequence[str] = (),
     ) -> ResolvedDocument:
-        """Resolve it with these values; see `documents.resolve_document`.
+        """Resolve the document with these values; see `documents.resolve_document`.
 
-        It is resolved once. Where all values are known, leniency changes nothing.
+        Results are cached. If all values are known, `lenient` has no effect.
         """
         names = [item.key for item in self.parameters if item.default_value is None]
         if leaves_dataset_open(self.part.data.get("definition")):
@@ -174,14 +174,14 @@ class References(NamedTuple):
 
     entities: Mapping[DocumentKind, Mapping[str, Entity]]
     alone: bool = False
-    """Whether one document was named, not a project: its references may be elsewhere."""
+    """Whether a single document was selected, whose references may be elsewhere."""
     unread: frozenset[DocumentKind] = frozenset()
-    """The kinds with unreadable files: a missing key may be in one of them."""
+    """Kinds with unreadable files, which may contain missing keys."""
     find_earlier: FindEarlier | None = None
-    """Finds an evaluation of an earlier run; None without a store."""
+    """Finds evaluations of earlier runs; None without a store."""
 
     def missing(self, kind: DocumentKind, key: str, path: FieldPath) -> Fault | None:
-        """Return what is wrong with a reference; None if it is valid, or may become valid."""
+        """Return the fault of a reference; None if it is valid or may be valid elsewhere."""
         known = list(self.entities[kind])
         if key in known or is_stand_in(key) or (kind in self.unread and not self.alone):
             return None
@@ -194,7 +194,7 @@ class References(NamedTuple):
     def check_values(
         self, resolved: ResolvedDocument, given: Mapping[str, GivenValue]
     ) -> Iterator[Issue]:
-        """Check that models and datasets named by given values exist."""
+        """Check that the models and datasets in given values exist."""
         for parameter in resolved.parameters:
             kind: Any = getattr(parameter, "type", "")
             key = resolved.values.get(parameter.key)
@@ -220,12 +220,12 @@ class References(NamedTuple):
 
     def _unknown(self, kind: DocumentKind, key: str, path: FieldPath, known: list[str]) -> Fault:
         has = f"it has {quote_names(known, most=_MOST_LISTED)}" if known else "it has none"
-        others = len(known) - (kind == "evaluation")  # one of them is what refers to it
+        others = len(known) - (kind == "evaluation")  # the evaluation itself is not a candidate
         level: Literal["error", "warning"] = "warning" if self.alone and others < 1 else "error"
         detail = f"the project has no {kind} `{key}`; {has}"
         return Fault(path, f"unknown_{kind}", detail, did_you_mean(key, known), level)
 
 
 def _is_provider(name: str) -> bool:
-    # Plugins are looked for last: that reads the metadata of every installed package.
+    # Plugins are searched last, because this reads the metadata of all installed packages.
     return name in BUILT_IN["models"] or name == "local" or name in names("models")

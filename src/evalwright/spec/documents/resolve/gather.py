@@ -1,12 +1,13 @@
-"""Gather the documents of a project: those that were named, their neighbours, and all keys.
+"""Gather the documents of a project: selected documents, neighboring files, and all keys.
 
-What was named (`main`) is always checked. A mistake in a neighbouring file counts only if something
-refers to it. In a folder, everything counts as named. Next to a run file, no other run file is
-read, unless its evaluation is named by a plan or a repeatability. A file whose key cannot be read
-is kept separately (`unread`), because it is not known what refers to it.
+Selected documents (`main`) are always checked. Errors in neighboring files are reported only if a
+document refers to them. If a folder is selected, all its documents are selected. Other run files in
+the same folder are read only if a plan or a repeatability specification refers to their evaluation.
+Files whose keys cannot be read are kept separately (`unread`), because references to them are
+unknown.
 
-Two kinds of files are only borrowed, and the project's own documents have precedence over them:
-those run files, and the models and adapters of an enclosing project.
+These other run files, and the models and adapters of an enclosing project, are borrowed: the
+project's own documents take precedence.
 """
 
 import os
@@ -61,12 +62,12 @@ _LISTS: Mapping[str, DocumentKind] = {
     "datasets": "dataset",
     "tasks": "task",
 }
-"""The lists of a run file, and what is in them."""
+"""Lists in a run file, with the kinds of their documents."""
 _MAY_USE_SECRETS = {"dataset", "generator", "model"}
 
 
 class GatheredProject(Struct, frozen=True, kw_only=True):
-    """The documents of a path, and the project around it."""
+    """The documents of a path, and the project that contains it."""
 
     path: Path
     root: Path
@@ -75,22 +76,22 @@ class GatheredProject(Struct, frozen=True, kw_only=True):
     run: RunFile | None
     secrets: dict[str, str | Secret]
     config: dict[str, GivenValue]
-    """The values in the run file."""
+    """Parameter values in the run file."""
     entities: dict[DocumentKind, dict[str, Entity]]
     main: list[Entity]
-    """The entities of the path itself."""
+    """Entities of the path itself."""
     evaluations: list[Entity]
-    """The evaluations to run."""
+    """Evaluations to run."""
     plans: list[Entity]
-    """The assessment plans to run."""
+    """Assessment plans to run."""
     targets: list[Entity]
-    """The tasks to run if there is no evaluation."""
+    """Tasks to run if there is no evaluation."""
     policies: list[WrittenPolicy]
-    """The policies that a run must meet."""
+    """Policies that a run must meet."""
     problems: list[Issue]
-    """Problems of the files that were named, without those of their entities."""
+    """Problems of the selected files, without the problems of their entities."""
     blocking: list[Issue]
-    """The problems that affect every run: of the run file, and between documents."""
+    """Problems that affect every run: in the run file and between documents."""
     unread: dict[DocumentKind, list[Issue]]
     """Problems of all files whose keys cannot be read, by kind."""
     files: list[str]
@@ -107,24 +108,24 @@ class _ReadFile(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """An entity, and how it was reached."""
+    """An entity, and how it was found."""
 
     entity: Entity
     main: bool
     in_run: bool
-    """Whether it is in the run file."""
+    """Whether the entity is in the run file."""
     order: int = 0
-    """Its position among all items, in the order of reading."""
+    """Position among all items, in reading order."""
     borrowed: bool = False
 
     @property
     def precedence(self) -> tuple[bool, bool, bool]:
-        """Order: what was named, what is in the run file, the rest; borrowed files last."""
+        """Sort key: selected documents, the run file, other files, borrowed files."""
         return self.borrowed, not self.main, not self.in_run
 
 
 def gather_project(path: Path, environment: Mapping[str, str]) -> GatheredProject:
-    """Read the documents of a path, and the project around it."""
+    """Read the documents of a path and the project that contains it."""
     root = find_project_root(path)
     files = _read_files(path, root, environment)
     named = [file for file in files if file.main]
@@ -170,13 +171,13 @@ def gather_project(path: Path, environment: Mapping[str, str]) -> GatheredProjec
 
 
 def _read_files(path: Path, root: Path, environment: Mapping[str, str]) -> list[_ReadFile]:
-    """Read what was named and its neighbours; skip files that are only parts of others."""
+    """Read the selected and neighboring files; skip files that are only parts of others."""
     named = list_named_files(path, root)
     known = {os.path.realpath(file.path) for file in named}
     others = [file for file in list_project_files(root) if os.path.realpath(file.path) not in known]
     composed: ComposedFiles = {}
     files = [_read_file(file, environment, composed, main=True) for file in named]
-    if any(file.kind == "run" for file in files):  # a folder may have several: only this one counts
+    if any(file.kind == "run" for file in files):  # ignore other run files in the folder
         others = [file for file in others if file.folder]
     files += [_read_file(file, environment, composed, main=False) for file in others]
     borrowed = [
@@ -201,28 +202,28 @@ def _read_file(
     document = read_document(file.path, environment=environment, root=root, composed=composed)
     kind = detect_kind(document.data, file.folder)
     if kind == "policy" and file.path.name in RUN_FILES:
-        kind = "run"  # one that has nothing else in it
+        kind = "run"  # a run file without other fields
     return _ReadFile(document, kind, main, file.folder)
 
 
 def _read_run_files_of_evaluations(
     files: list[_ReadFile], root: Path, environment: Mapping[str, str]
 ) -> Iterator[_ReadFile]:
-    """Read the other run files of the folder whose evaluation a plan or a repeatability names."""
-    wanted = {key for file in files for key in _named_evaluations(file.document.data)}
-    wanted -= {key for file in files if (key := _evaluation_key(file)) is not None}
-    if not wanted:
+    """Read other run files in the folder if documents refer to their evaluations."""
+    missing_keys = {key for file in files for key in _named_evaluations(file.document.data)}
+    missing_keys -= {key for file in files if (key := _evaluation_key(file)) is not None}
+    if not missing_keys:
         return
     known = {os.path.realpath(file.document.file) for file in files}
     for file in list_top_files(root):
         if os.path.realpath(file.path) not in known:
-            read = _read_file(file, environment, {}, main=False)
-            if read.kind == "run" and _evaluation_key(read) in wanted:
-                yield read
+            run_file = _read_file(file, environment, {}, main=False)
+            if run_file.kind == "run" and _evaluation_key(run_file) in missing_keys:
+                yield run_file
 
 
 def _named_evaluations(data: Any) -> Iterator[str]:
-    """The keys of evaluations that a plan or the repeatabilities of an evaluation name."""
+    """Yield the evaluation keys in a plan or in repeatability specifications."""
     inputs = get_list(data, "evaluation_specifications")
     for evaluation in (data, get_mapping(data, "evaluation")):
         for specification in get_list(evaluation, "task_specifications"):
@@ -234,12 +235,12 @@ def _named_evaluations(data: Any) -> Iterator[str]:
 
 
 def _evaluation_key(file: _ReadFile) -> str | None:
-    """The key of the evaluation that a file has, if any."""
+    """Return the key of the evaluation in a file; None if there is none."""
     data = file.document.data
     in_run = file.kind == "run" and (file.main or not file.folder)
-    found = get_mapping(data, "evaluation") if in_run else data
+    evaluation = get_mapping(data, "evaluation") if in_run else data
     is_evaluation = in_run or file.kind == "evaluation"
-    key = found.get("key") if is_evaluation and isinstance(found, dict) else None
+    key = evaluation.get("key") if is_evaluation and isinstance(evaluation, dict) else None
     return key if isinstance(key, str) else None
 
 
@@ -281,15 +282,17 @@ def _list_unread(files: list[_ReadFile]) -> dict[DocumentKind, list[Issue]]:
 
 
 def _read_run_file(documents: list[YamlDocument]) -> tuple[RunFile | None, list[Issue]]:
-    """Return the first run file, and its problems; a second run file is a problem."""
+    """Return the first run file and its problems; additional run files are a problem."""
     if not documents:
         return None, []
     first, *others = documents
     run, faults = build_instance(RunFile, first.data)
     problems = DocumentPart(first).problems(faults)
     for other in others:
-        detail = f"expected one run file per folder, but {first.file} is another"
-        fault = Fault((), "many_run_files", detail, "name one of the files, not the folder")
+        detail = f"expected one run file per folder, but {first.file} is also a run file"
+        fault = Fault(
+            (), "many_run_files", detail, "specify one of the files instead of the folder"
+        )
         problems.append(locate_fault(fault, Place(other.file, 1)))
     return run, problems
 
@@ -322,7 +325,7 @@ def _list_items(file: _ReadFile, secrets: Mapping[str, str | Secret]) -> Iterato
 
 
 def _list_parts(run: Any) -> list[tuple[DocumentKind, FieldPath]]:
-    """The entities in the lists of a run file."""
+    """Return the entities in the lists of a run file."""
     return [
         (kind, (name, number))
         for name, kind in _LISTS.items()
@@ -332,18 +335,20 @@ def _list_parts(run: Any) -> list[tuple[DocumentKind, FieldPath]]:
 
 
 def _drop_duplicates(items: Iterable[_Item]) -> list[_Item]:
-    """Keep a document once if it is in a folder and the run file refers to it too."""
+    """Keep a document only once if it is in a folder and also in the run file."""
     places: dict[tuple[object, ...], dict[int, _Item]] = {}
     for number, item in enumerate(items):
         part = item.entity.part
         file, *position = part.place(("key",))
         place = (item.entity.kind, os.path.realpath(file), *position)
         known = places.setdefault(place, {})
-        same = [n for n, other in known.items() if other.entity.part.raw.data == part.raw.data]
-        if not same:
+        duplicates = [
+            n for n, other in known.items() if other.entity.part.raw.data == part.raw.data
+        ]
+        if not duplicates:
             known[number] = item._replace(order=number)
-        elif item.precedence < known[same[0]].precedence:
-            known[number] = item._replace(order=known.pop(same[0]).order)
+        elif item.precedence < known[duplicates[0]].precedence:
+            known[number] = item._replace(order=known.pop(duplicates[0]).order)
     unique = {number: item for known in places.values() for number, item in known.items()}
     return [unique[number] for number in sorted(unique)]
 
@@ -372,7 +377,7 @@ def _merge_secrets(
 def _find_other_secrets(
     items: list[_Item], declared: Mapping[str, str | Secret], environment: Mapping[str, str]
 ) -> dict[str, Secret]:
-    """The secrets that documents use and none declares: of the environment, or stored here."""
+    """Return undeclared secrets that documents use, from the environment or the secret store."""
     parts = [item.entity.part for item in items if item.entity.kind in _MAY_USE_SECRETS]
     names = {name for part in parts for name in find_secret_names(part.raw.data)}
     names -= declared.keys()
@@ -388,7 +393,7 @@ def _find_other_secrets(
 def _index_entities(
     items: list[_Item],
 ) -> tuple[dict[DocumentKind, dict[str, Entity]], list[Issue]]:
-    """Return the entities by key, named ones first, and a problem for each duplicate key."""
+    """Return the entities by key, selected ones first, and a problem for each duplicate key."""
     entities: dict[DocumentKind, dict[str, Entity]] = {kind: {} for kind in _LISTS.values()}
     entities |= {"evaluation": {}, "plan": {}}
     problems: list[Issue] = []
@@ -399,10 +404,10 @@ def _index_entities(
             continue
         first = entities[entity.kind].setdefault(entity.key, entity)
         if item.borrowed and (entity.kind != "evaluation" or id(first) not in borrowed):
-            continue  # the project's own comes first; which of two other run files, nobody knows
+            continue  # own documents take precedence; duplicates in other run files are ambiguous
         if _written_at(first) != _written_at(entity):
             where = f"{first.file}:{first.line}"
-            detail = f"the key `{entity.key}` is used by another {entity.kind}, at {where}"
+            detail = f"the key `{entity.key}` is already used by another {entity.kind}, at {where}"
             fault = Fault((), "duplicate_key", detail, "give one of them a different key")
             place = Place(entity.file, entity.line)
             problems.append(locate_fault(fault, place, entity.part.field(("key",))))
@@ -414,7 +419,7 @@ def _written_at(entity: Entity) -> tuple[str, int]:
 
 
 def _choose_evaluations(items: list[_Item]) -> list[Entity]:
-    """Return the run file's evaluation, if it has one; otherwise all that were named."""
+    """Return the run file's evaluation or, if it has none, all selected evaluations."""
     named = [item for item in items if item.main and item.entity.kind == "evaluation"]
     return [item.entity for item in ([item for item in named if item.in_run] or named)]
 

@@ -1,9 +1,9 @@
-"""Which datasets are generated, by which generator, with which values, from which datasets.
+"""The generated datasets of a project, with their generators, values and dependencies.
 
     generations.of("quiz-rows")        Generation(dataset="quiz-rows", document=…, num_samples=100)
     generations.order(["quiz-rows"])   ["topics", "quiz-rows"]: dependencies come first
 
-A dataset that would be generated from itself, directly or not, is an error.
+A dataset that is generated from itself, directly or indirectly, is an error.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,22 +24,22 @@ _CONFIG: FieldPath = (_SPECIFICATION, "dataset_generator_config")
 
 
 class Generation(Struct, frozen=True, kw_only=True):
-    """How the rows of one dataset are generated."""
+    """The generation of a dataset's rows."""
 
     dataset: str
     document: GeneratorDocument
-    """The generator, with the values of its parameters."""
+    """Generator with the values of its parameters."""
     num_samples: int | None = None
-    """The rows to make; None: use each row of the data source once."""
+    """Number of rows to generate; None to use each row of the data source once."""
 
     @property
     def dataset_keys(self) -> tuple[str, ...]:
-        """The datasets that it is generated from."""
+        """Keys of the datasets that the dataset is generated from."""
         return self.document.definition.source.dataset_keys
 
     @property
     def counts_source_rows(self) -> bool:
-        """Whether `num_samples` counts rows of the data source: in the earlier spelling."""
+        """Whether `num_samples` counts rows of the data source, as in the old syntax."""
         return self.document.definition.uses_earlier_spelling
 
 
@@ -49,10 +49,10 @@ class Generations:
     def __init__(self, references: References) -> None:
         self._references = references
         self._resolved: dict[Entity, tuple[Generation | None, list[Issue]]] = {}
-        """Cache: a chain of datasets needs the same ones repeatedly."""
+        """Cache, because chains of datasets need the same generations repeatedly."""
 
     def of(self, key: str) -> Generation | None:
-        """Return how a dataset is generated; None if it is not, or if it has errors."""
+        """Return the generation of a dataset; None if it is not generated or has errors."""
         entity = self._references.entities["dataset"].get(key)
         return self._resolve(entity)[0] if entity is not None else None
 
@@ -72,7 +72,7 @@ class Generations:
         return list(ordered)
 
     def problems(self, entity: Entity) -> Iterator[Issue]:
-        """Return the problems of generating a dataset, and of the datasets it is generated from."""
+        """Yield the problems of generating a dataset and the datasets that it depends on."""
         return self._problems(entity, (), set())
 
     def _problems(self, entity: Entity, above: Sequence[str], seen: set[str]) -> Iterator[Issue]:
@@ -95,9 +95,9 @@ class Generations:
     def check_names(
         self, generator: Entity, document: GeneratorDocument | None, given: Sequence[str] = ()
     ) -> list[Issue]:
-        """Check that the models and datasets that a generator names exist.
+        """Check that the models and datasets in a generator exist.
 
-        Names that were `given` are reported elsewhere.
+        Names in `given` values are reported elsewhere.
         """
         faults = (
             self._references.missing(kind, key, path)

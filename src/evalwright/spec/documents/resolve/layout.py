@@ -1,8 +1,8 @@
-"""The layout of a project: which files it has, and what kind of document each is.
+"""The layout of a project: its files and the kinds of their documents.
 
     project/
     ├── run.yaml          what to run; may also contain entities
-    ├── tasks/            and below: one task per file
+    ├── tasks/            one task per file, including subfolders
     ├── datasets/
     ├── dataset_generators/
     ├── models/
@@ -10,20 +10,20 @@
     ├── evaluations/
     └── assessment_plans/
 
-A file in one of these folders belongs to the project around it, any other file to the project of
-the folder that it lies in. A project inside a project may use the models and adapters of the outer
-one. The keys of a document decide its kind, otherwise its folder does:
+A file in one of these folders belongs to the project that contains the folder; any other file
+belongs to the project in its own folder. A nested project may use the models and adapters of the
+outer project. The keys of a document determine its kind or, if they do not, its folder does:
 
     run          datasets, dataset_generators, models, model_adapters or evaluation; or `tasks`
                  without key, display_name and definition
-    generator    definition, with synthesizers or a data_source in it
+    generator    definition that contains synthesizers or data_source
     task         definition
     evaluation   task_specifications
     plan         evaluation_specifications or evaluations
     dataset      source, file_path or generator_specification
     adapter      process_input or process_output
-    policy       rules; or nothing but `policies`; or a list of mappings that have rules
-    model        config, beside a key; or $provider
+    policy       rules; or only `policies`; or a list of mappings with rules
+    model        config and key; or $provider
 """
 
 import os
@@ -35,7 +35,7 @@ from typing import Any, Literal, NamedTuple
 DocumentKind = Literal[
     "task", "dataset", "generator", "model", "adapter", "evaluation", "plan", "policy", "run"
 ]
-"""The kinds of documents."""
+"""Kinds of documents."""
 
 FOLDERS: Mapping[str, DocumentKind] = {
     "tasks": "task",
@@ -47,10 +47,10 @@ FOLDERS: Mapping[str, DocumentKind] = {
     "evaluations": "evaluation",
     "assessment_plans": "plan",
 }
-"""The folders of a project, and the kind of their files."""
+"""Folders of a project, with the kinds of their files."""
 
 RUN_FILES = ("run.yaml", "run.yml")
-"""The name of a folder's run file."""
+"""Names of a folder's run file."""
 
 YAML_ENDINGS = (".yaml", ".yml")
 
@@ -67,14 +67,14 @@ _SIGNS: tuple[tuple[DocumentKind, set[str]], ...] = (
 )
 _MODEL_FOLDERS = ("models", "model_adapters", "adapters")
 _HAS_KEY = re.compile(rb"^[\"']?(?:key|\$provider)[\"']?\s*:", re.MULTILINE)
-"""A key that model documents have. Other tools store other YAML in a folder `models`."""
+"""Key of model documents. Other tools also store YAML files in folders named `models`."""
 _MAX_BYTES_SEARCHED = 100_000
 
 KIND_KEYS = (
     *("definition", "task_specifications", "source", "process_input", "process_output", "config"),
     *("rules", "policies", "evaluation_specifications", "evaluations", *sorted(_RUN)),
 )
-"""The keys that determine the kind of a document."""
+"""Keys that determine the kind of a document."""
 
 
 _APP_KEYS = {"model_under_test_key", "judge_model_key", "risk_profile", "risk_scorers", "key_info"}
@@ -82,7 +82,7 @@ _TITLE_KEYS = {"key", "display_name", "description", "long_description", "tags"}
 
 
 def describe_server_document(data: Any) -> str:
-    """Say what a document is for that only a server uses; `""` for any other."""
+    """Describe a document that only a server uses; `""` for any other document."""
     if not isinstance(data, dict):
         return ""
     keys = {str(key) for key in data}
@@ -101,7 +101,7 @@ def _has_risk_scorer(policy: Any) -> bool:
 
 
 def detect_kind(data: Any, folder: str = "") -> DocumentKind | None:
-    """Return the kind of a document; `folder` is the project folder that it is in."""
+    """Return the kind of a document; `folder` is its project folder."""
     if not isinstance(data, dict) or (not folder and describe_server_document(data)):
         return "policy" if isinstance(data, list) and any(map(_has_rules, data)) else None
     keys = {str(key) for key in data}
@@ -136,11 +136,11 @@ class ProjectFile(NamedTuple):
 
     path: Path
     folder: str
-    """The project folder that it is in: `tasks`, … or `""`."""
+    """Project folder of the file, such as `tasks`, or `""`."""
 
 
 def find_file_root(file: Path) -> Path:
-    """Return the folder of the project that a file belongs to."""
+    """Return the root folder of a file's project."""
     for parent in file.parents:
         if parent.name in FOLDERS:
             return parent.parent
@@ -148,13 +148,13 @@ def find_file_root(file: Path) -> Path:
 
 
 def find_folder(file: Path, root: Path) -> str:
-    """Return the project folder that a file is in; `""` for none."""
+    """Return the project folder of a file, or `""`."""
     parts = file.relative_to(root).parts if file.is_relative_to(root) else ()
     return parts[0] if len(parts) > 1 and parts[0] in FOLDERS else ""
 
 
 def list_project_files(root: Path) -> list[ProjectFile]:
-    """Yield every document of a project in a fixed order, the run file last."""
+    """Return all documents of a project in a fixed order, with the run file last."""
     files = [
         ProjectFile(path, folder) for folder in FOLDERS for path in list_yaml_files(root / folder)
     ]
@@ -162,12 +162,12 @@ def list_project_files(root: Path) -> list[ProjectFile]:
 
 
 def list_top_files(root: Path) -> list[ProjectFile]:
-    """The documents in the folder of a project itself: other run files, mostly."""
+    """Return the documents in the root folder of a project, mostly other run files."""
     return [ProjectFile(file, "") for file in list_yaml_files(root) if file.parent == root]
 
 
 def list_nested_run_files(root: Path) -> list[Path]:
-    """The run files of the projects inside a project."""
+    """Return the run files of nested projects."""
     own = {root / folder for folder in FOLDERS}
     return [
         file
@@ -177,7 +177,7 @@ def list_nested_run_files(root: Path) -> list[Path]:
 
 
 def list_outer_models(root: Path) -> Iterator[ProjectFile]:
-    """The models and adapters of the nearest project around a project."""
+    """Yield the models and adapters of the nearest enclosing project."""
     folder = root.absolute()
     while folder.parent != folder and not (folder / ".git").exists():
         folder = folder.parent
@@ -194,7 +194,7 @@ def list_outer_models(root: Path) -> Iterator[ProjectFile]:
 
 def _has_key(file: Path) -> bool:
     try:
-        if not file.is_file():  # to open a named pipe waits
+        if not file.is_file():  # opening a named pipe would block
             return False
         with file.open("rb") as opened:
             return _HAS_KEY.search(opened.read(_MAX_BYTES_SEARCHED)) is not None
@@ -203,10 +203,10 @@ def _has_key(file: Path) -> bool:
 
 
 def list_named_files(path: Path, root: Path) -> list[ProjectFile]:
-    """Return every document of a path."""
+    """Return all documents of a path."""
     if not path.is_dir():
         return [ProjectFile(path, find_folder(path.absolute(), root.absolute()))]
-    if path.absolute() != root.absolute():  # a folder of a project
+    if path.absolute() != root.absolute():  # a subfolder of a project
         folder = find_folder(path.absolute() / "any", root.absolute())
         return [ProjectFile(file, folder) for file in list_yaml_files(path)]
     return list_project_files(root) or [
@@ -215,7 +215,7 @@ def list_named_files(path: Path, root: Path) -> list[ProjectFile]:
 
 
 def find_project_root(path: Path) -> Path:
-    """Return the folder of the project that a file or a folder belongs to."""
+    """Return the root folder of the project that contains a file or folder."""
     if not path.is_dir():
         root = find_file_root(path.absolute())
         return path.parent if root == path.absolute().parent else root
@@ -225,10 +225,10 @@ def find_project_root(path: Path) -> Path:
 
 
 def find_include_root(path: Path) -> Path:
-    """Return the folder below which the documents of a path may include files.
+    """Return the folder from which the documents of a path may include files.
 
-    This is the folder of their project. For a document next to no project, such as `runs/a.yaml`,
-    it is that of the nearest project above it.
+    This is the root folder of their project. For a document outside the project folders, such as
+    `runs/a.yaml`, it is the root of the nearest project above it.
     """
     root = find_project_root(path)
     for folder in (root.absolute(), *root.absolute().parents):
@@ -244,7 +244,7 @@ def _is_project(folder: Path) -> bool:
 
 
 def list_yaml_files(folder: Path) -> list[Path]:
-    """Yield the documents in a folder and its subfolders, in the order of their paths."""
+    """Return the documents in a folder and its subfolders, sorted by path."""
     paths: list[Path] = []
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "__"))]

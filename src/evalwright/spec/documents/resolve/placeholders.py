@@ -1,12 +1,12 @@
 """Replace `<< config.name >>` and `<< secrets.name >>` in a document.
 
-    max_iterations: << config.turns >>           the whole text: the value itself, an int here
-    ground_truth: << config.turns >>             unless the field is a text: written out
-    prompt: "{{ sample.<< config.column >> }}"   part of a text: written out
+    max_iterations: << config.turns >>           the whole string: the value itself, here an int
+    ground_truth: << config.turns >>             the whole string in a text field: the value as text
+    prompt: "{{ sample.<< config.column >> }}"   part of a string: the value as text
 
-This applies everywhere, also inside Jinja and Python. Written out, `True`, `False` and `None` are
-spelt as in those two, numbers as Python prints them, lists and mappings as JSON. A value is not
-searched for placeholders again.
+This applies everywhere, including Jinja and Python code. As text, `True`, `False` and `None` are
+written as in Python, numbers as Python prints them, and lists and mappings as JSON. Inserted values
+are not searched for placeholders.
 """
 
 import json
@@ -33,12 +33,12 @@ _ALMOST = re.compile(
     r"(?P<open><{1,2})\s*(?P<space>[A-Za-z_]\w*)\s*(?P<dot>\.?)\s*(?P<name>[A-Za-z0-9_\-]*)"
     r"(?:[^<>\n]{0,40}?(?P<close>>{1,2}))?"
 )
-_FORM = "a placeholder is written `<< config.name >>`"
+_FORM = "write a placeholder as `<< config.name >>`"
 _ReplaceText = Callable[[str, FieldPath], Any]
 
 
 def find_placeholders(data: Any, path: FieldPath = ()) -> Iterator[tuple[FieldPath, str]]:
-    """Yield the path and the name of every placeholder in a document, in order."""
+    """Yield the path and name of every placeholder in a document, in order."""
     if isinstance(data, str):
         yield from ((path, name) for name in _CONFIG.findall(data))
     elif isinstance(data, dict):
@@ -52,18 +52,18 @@ def find_placeholders(data: Any, path: FieldPath = ()) -> Iterator[tuple[FieldPa
 
 
 def placeholder_name(text: Any) -> str | None:
-    """Return the name of the placeholder that is the whole text; None for other text."""
+    """Return the name of the placeholder if it is the whole string, otherwise None."""
     whole = _CONFIG.fullmatch(text.strip()) if isinstance(text, str) else None
     return whole[1] if whole else None
 
 
 def is_placeholder_name(key: str) -> bool:
-    """Whether a placeholder can name a parameter with this key."""
+    """Whether a placeholder can refer to a parameter with this key."""
     return re.fullmatch(_NAME, key) is not None
 
 
 def substitute_values(data: Any, values: Mapping[str, Any]) -> tuple[Any, list[Fault]]:
-    """Replace the placeholders in a copy of the data; those of undeclared names stay."""
+    """Replace the placeholders in a copy of the data, except those with undeclared names."""
     faults: list[Fault] = []
 
     def write_out(text: str, path: FieldPath, *, at_key: bool = False) -> str:
@@ -84,7 +84,7 @@ def substitute_values(data: Any, values: Mapping[str, Any]) -> tuple[Any, list[F
             return _place_like(text, write_out(text, path))
         value = values[name]
         if not isinstance(value, str) or (isinstance(value, Authored) and value.file):
-            return value  # it keeps the place where it was written
+            return value  # the value keeps its place
         return _place_like(text, value)
 
     rename = partial(write_out, at_key=True)
@@ -94,10 +94,10 @@ def substitute_values(data: Any, values: Mapping[str, Any]) -> tuple[Any, list[F
 def resolve_secrets(
     data: Any, secrets: Mapping[str, str | Secret], *, allowed: Callable[[FieldPath], bool]
 ) -> tuple[Any, list[Fault]]:
-    """Put a `Secret` in place of every `<< secrets.name >>` that is a whole text.
+    """Replace every `<< secrets.name >>` that is a whole string by a `Secret`.
 
-    `allowed` decides at which paths secrets are allowed. A malformed one stays text, with a
-    warning.
+    `allowed` tells at which paths secrets are allowed. A malformed placeholder is left unchanged,
+    with a warning.
     """
     faults: list[Fault] = []
 
@@ -108,7 +108,7 @@ def resolve_secrets(
                 detail = (
                     "this string contains `secrets.` but is not a placeholder; it is left unchanged"
                 )
-                hint = "write `<< secrets.NAME >>` and nothing else"
+                hint = "write only `<< secrets.NAME >>`"
                 fault = Fault(path, "malformed_placeholder", detail, hint, level="warning")
                 faults.append(fault)
         elif not allowed(path):
@@ -132,7 +132,7 @@ def find_secret_names(data: Any) -> Iterator[str]:
 def forbid_secrets(
     data: Any, *, allowed: Callable[[FieldPath], bool] = lambda _: False
 ) -> Iterator[Fault]:
-    """Yield a fault for every `<< secrets.name >>` in a document that is not at an allowed path."""
+    """Yield a fault for every `<< secrets.name >>` at a path where it is not allowed."""
     for path, text in find_parts(data, str):
         if allowed(path):
             continue
@@ -141,14 +141,14 @@ def forbid_secrets(
 
 
 def find_secrets(text: str) -> list[tuple[str, str]]:
-    """The `<< secrets.name >>` of a text, each once: as it is written, and its name."""
+    """Return each distinct `<< secrets.name >>` in a string, as written and with its name."""
     return list(dict.fromkeys(_SECRET_IN_TEXT.findall(text)))
 
 
 def find_unknown_secrets(
     data: Any, secrets: Iterable[str], *, at: Callable[[FieldPath], bool]
 ) -> Iterator[Fault]:
-    """A fault for every `<< secrets.name >>` at these paths that has no value."""
+    """Yield a fault for every `<< secrets.name >>` at these paths without a value."""
     known = list(secrets)
     for path, text in find_parts(data, str):
         for match in _SECRET_IN_TEXT.finditer(text) if at(path) and "<<" in text else ():
@@ -158,7 +158,7 @@ def find_unknown_secrets(
 
 
 def format_value(value: Any) -> str:
-    """Return a value, written out as text."""
+    """Format a value as text."""
     if isinstance(value, str):
         return value
     if isinstance(value, list | tuple | dict):
@@ -178,7 +178,7 @@ def _replace_texts(
     rename: _ReplaceText | None,
     faults: list[Fault],
 ) -> Any:
-    """Copy the data with changed texts and, with `rename`, changed keys."""
+    """Copy the data with changed strings and, with `rename`, changed keys."""
     if isinstance(data, str):
         return replace(data, path) if "<" in data else data
     if isinstance(data, list):
@@ -193,7 +193,7 @@ def _replace_texts(
         below = (*path, key)
         name = rename(key, below) if rename and isinstance(key, str) and "<" in key else key
         if name in copy:
-            detail = to_one_line(f"duplicate key `{name}`: a placeholder produces it again")
+            detail = to_one_line(f"duplicate key `{name}` after replacing a placeholder")
             faults.append(Fault(below, "duplicate_key", detail, at_key=True))
         copy[name] = _replace_texts(value, below, replace, rename, faults)
     return copy
@@ -207,8 +207,8 @@ def _forbidden_secret(text: str, match: re.Match[str], path: FieldPath) -> Fault
 
 def _unknown_secret(name: str, path: FieldPath, known: list[str]) -> Fault:
     similar = nearest(name, known)
-    set_it = f"`evalwright secret set {name}`"
-    other = f"give it a value under `secrets:`, in the environment, or with {set_it}"
+    command = f"`evalwright secret set {name}`"
+    other = f"set its value under `secrets:`, in the environment, or with {command}"
     hint = f"did you mean `{similar}`?" if similar else other
     return Fault(path, "unknown_secret", f"unknown secret `{name}`", hint)
 
@@ -231,11 +231,11 @@ def _warn_of_typos(text: str, path: FieldPath, values: Mapping[str, Any]) -> Ite
 
 
 def _suggest_placeholder(match: re.Match[str], declared: Mapping[str, Any]) -> str:
-    """Return what to write instead; empty for other text, such as a comparison or a shift."""
+    """Return a correction; empty for other text, such as a comparison or a shift."""
     space, name, close = match["space"], match["name"], match["close"] or ""
     if space == "config" and match["dot"]:
-        wide = len(match["open"]) > 1 or len(close) > 1
-        return (f"write `<< config.{name} >>`" if name in declared else _FORM) if wide else ""
+        is_wide = len(match["open"]) > 1 or len(close) > 1
+        return (f"write `<< config.{name} >>`" if name in declared else _FORM) if is_wide else ""
     if len(match["open"]) + len(close) < len("<<>>") or space == "secrets":
         return ""
     if not match["dot"]:
@@ -251,6 +251,6 @@ def _place_like(text: str, other: str) -> str:
 
 
 def _line_at(text: str, start: int) -> int:
-    """Return the line of a character in an author's text; 0 if unknown."""
+    """Return the line of a character in an author's string; 0 if unknown."""
     line = text.line if isinstance(text, Authored) else 0
     return line + text.count("\n", 0, start) if line else 0

@@ -1,7 +1,7 @@
-"""An assessment plan as the task specifications of its evaluations.
+"""Resolve an assessment plan to the task specifications of its evaluations.
 
-The keys of results stay those of the evaluations. Where two evaluations of a plan have a
-specification with the same key, the key of the plan's specification comes before it:
+Results keep the keys that they have in the evaluations. If two evaluations of a plan have a
+specification with the same key, it is prefixed with the key of the evaluation in the plan:
 `small-capitals`.
 """
 
@@ -39,7 +39,7 @@ MakeResolver = Callable[[Mapping[str, GivenValue]], Resolver]
 
 
 class ResolvedPlan(Struct, frozen=True):
-    """The specifications of all evaluations of a plan, and what is wrong with them."""
+    """The specifications of all evaluations of a plan, and their problems."""
 
     specs: list[ResolvedSpec] = []
     problems: list[Issue] = []
@@ -53,7 +53,7 @@ class _PlannedEvaluation(NamedTuple):
     values: Mapping[str, GivenValue]
     run_config: RunConfig
     evaluation: Entity | None = None
-    """The evaluation itself, if the plan contains its run file."""
+    """The evaluation, if the plan contains its run file."""
 
 
 def resolve_plan(
@@ -65,9 +65,9 @@ def resolve_plan(
     run_config: Mapping[str, Any],
     wanted: str | None = None,
 ) -> ResolvedPlan:
-    """Resolve each evaluation with its values; `given` and `run_config` win over the plan's.
+    """Resolve each evaluation with its values; `given` and `run_config` override the plan's.
 
-    `wanted` selects one evaluation, by its key in the plan or its own.
+    `wanted` selects one evaluation, by its key in the plan or its own key.
     """
     resolved = ResolvedPlan()
     planned = _list_planned_evaluations(plan)
@@ -97,7 +97,7 @@ def resolve_plan(
 
 
 def list_run_parts(plan: YamlDocument) -> list[tuple[int, DocumentPart]]:
-    """Return the run files that a plan contains, each with its number."""
+    """Return the run files in a plan with their numbers."""
     return [
         (number, DocumentPart.inside(plan, (_EVALUATIONS, number)))
         for number, data in enumerate(get_list(plan.data, _EVALUATIONS))
@@ -106,7 +106,7 @@ def list_run_parts(plan: YamlDocument) -> list[tuple[int, DocumentPart]]:
 
 
 def _list_planned_evaluations(plan: Entity) -> list[_PlannedEvaluation]:
-    """The evaluations of a plan that are written correctly, each with a key."""
+    """Return the valid evaluations of a plan with their keys."""
     part = plan.part
     runs = list_run_parts(part.raw)
     contained = [(run, get_mapping(run.data, "evaluation").get("key")) for _, run in runs]
@@ -144,7 +144,7 @@ def _list_planned_evaluations(plan: Entity) -> list[_PlannedEvaluation]:
 
 
 def _check_contents(plan: DocumentPart) -> list[Fault]:
-    """What a plan lacks, and what has no effect in it."""
+    """Return faults for missing parts of a plan and for parts without effect."""
     runs = list_run_parts(plan.raw)
     faults = [
         Fault((_EVALUATIONS, number), "missing_key", "`evaluation` with a `key` is missing")
@@ -159,21 +159,21 @@ def _check_contents(plan: DocumentPart) -> list[Fault]:
         if "policies" in run.data
     ]
     if not runs and not get_list(plan.data, _SPECIFICATIONS):
-        detail = "the plan names no evaluation"
+        detail = "the plan has no evaluations"
         faults.append(Fault((), "bad_value", detail, f"list them in `{_SPECIFICATIONS}`"))
     return faults
 
 
 def _unknown_evaluation(wanted: str, planned: Sequence[_PlannedEvaluation]) -> Fault:
     names = [each.key for each in planned]
-    detail = f"the plan has no evaluation `{wanted}`; it has {quote_names(names)}"
+    detail = f"the plan has no evaluation `{wanted}`; its evaluations are {quote_names(names)}"
     return Fault((_SPECIFICATIONS,), "unknown_evaluation", detail, did_you_mean(wanted, names))
 
 
 def _distinguish_keys(
     by_evaluation: Sequence[tuple[str, list[ResolvedSpec]]],
 ) -> list[ResolvedSpec]:
-    """Put the key of the evaluation before keys that several evaluations use."""
+    """Prefix keys that several evaluations use with the key of the evaluation."""
     counts = Counter(spec.key for _, specs in by_evaluation for spec in specs)
     distinct: list[ResolvedSpec] = []
     for prefix, specs in by_evaluation:

@@ -1,14 +1,14 @@
-"""Read policies from a run file or from policy files, and check the names they use.
+"""Read policies from a run file or from policy files, and check the names in them.
 
     policies:                       a run file, or a file for `evalwright gate --policy`
       - $ref: policies/release.yaml
       - { key: speed, rules: [...] }
 
-A file may also be one policy, or a list of policies. A `$ref` may lead to any of these.
+A file may also contain a single policy or a list of policies. A `$ref` may refer to any of these.
 
-Policies name metrics, scorers and task specifications. Most metrics have known names; if a task
-has one that does not (an author's own, or one whose labels depend on the answers), names are not
-checked. A rule about other evaluations is not checked either.
+Policies refer to metrics, scorers and task specifications by name. Names are not checked if a task
+has a metric with unknown names (a `python` metric, or one whose labels depend on the answers).
+Rules about other evaluations are also not checked.
 """
 
 import re
@@ -46,11 +46,11 @@ _STDIN = "/dev/stdin"
 _PLACEHOLDER = re.compile(r"<<\s*(config|secrets)\.[A-Za-z0-9_\-]+\s*>>")
 _MOST_LISTED = 8
 _TRIAL_SIGNS = ("@", "^")
-"""Substrings of the names of metrics over several trials."""
+"""Substrings in the names of metrics over several trials."""
 
 
 class WrittenPolicy(NamedTuple):
-    """A policy, and its place."""
+    """A policy and its place."""
 
     document: PolicyDocument
     part: DocumentPart
@@ -67,7 +67,7 @@ class PolicyFiles(NamedTuple):
 def read_policies(paths: Iterable[str], *, environment: Mapping[str, str]) -> PolicyFiles:
     """Read the policies of some files: policy files or run files.
 
-    `-` is the standard input. Each is read once, so it may be a pipe.
+    `-` is standard input. Each file is read only once, so it may be a pipe.
     """
     documents = [
         read_document(
@@ -94,7 +94,7 @@ def read_policies(paths: Iterable[str], *, environment: Mapping[str, str]) -> Po
 
 
 def parse_policies(documents: Sequence[YamlDocument]) -> tuple[list[WrittenPolicy], list[Issue]]:
-    """Return the policies of documents that have been read, and their problems."""
+    """Return the policies in documents, and their problems."""
     policies: dict[Place, WrittenPolicy] = {}
     problems: list[Issue] = []
     first: dict[str, Place] = {}
@@ -107,7 +107,8 @@ def parse_policies(documents: Sequence[YamlDocument]) -> tuple[list[WrittenPolic
             policy, own_faults = _build_policy(part.data)
             key = part.data.get("key")
             if isinstance(key, str) and (other := first.setdefault(key, place)) != place:
-                detail = f"the key `{key}` is used by another policy, at {other.file}:{other.line}"
+                at = f"{other.file}:{other.line}"
+                detail = f"the key `{key}` is already used by another policy, at {at}"
                 hint = "give one of them a different key"
                 own_faults.append(Fault(("key",), "duplicate_key", detail, hint))
             problems += part.problems(own_faults)
@@ -134,7 +135,7 @@ def _build_policy(data: dict[str, Any]) -> tuple[PolicyDocument | None, list[Fau
 
 
 def _find_policies(document: YamlDocument, faults: list[Fault]) -> list[FieldPath]:
-    """Yield the paths of all policies of a document; add problems of the document itself."""
+    """Return the paths of all policies in a document; add problems of the document to `faults`."""
     kind = detect_kind(document.data)
     if kind == "run":
         return list(_walk_policies(document.data.get(_LIST), (_LIST,), faults))
@@ -158,7 +159,7 @@ def _walk_policies(value: Any, path: FieldPath, faults: list[Fault]) -> Iterator
     elif isinstance(value, dict):
         yield path
     elif value is not None or path[-1:] != (_LIST,):
-        detail = f"expected a policy, or a list of them, got `{type_name(value)}`"
+        detail = f"expected a policy or a list of policies, got `{type_name(value)}`"
         faults.append(Fault(path, "wrong_type", detail))
 
 
@@ -169,13 +170,13 @@ def _no_policies(data: Any) -> Fault:
 
 
 class _KnownMetric(NamedTuple):
-    """The name of a metric in a report, and where it comes from."""
+    """The name of a metric in reports, and its origin."""
 
     name: str
     key: str
-    """The key of the metric's document."""
+    """Key of the metric."""
     own_key: bool
-    """Whether the author wrote the metric's key."""
+    """Whether the author set the metric's key."""
     scorer: str
     purpose: str
 
@@ -183,7 +184,7 @@ class _KnownMetric(NamedTuple):
 def check_policy_names(
     policies: Sequence[WrittenPolicy], tasks: Sequence[tuple[str, TaskDocument]]
 ) -> Iterator[Issue]:
-    """Warn about each metric and each scope key that no task has; `tasks` are by key."""
+    """Warn about each metric and scope key that no task has; `tasks` are given with their keys."""
     if not policies or not tasks:
         return
     metrics = _list_metrics([task for _, task in tasks])
@@ -200,10 +201,10 @@ def check_policy_names(
 def _check_metric(rule: PolicyRule, metrics: list[_KnownMetric]) -> Iterator[Fault]:
     name = rule.definition.metric
     scorers = (isinstance(rule.scope, Scope) and rule.scope.scorer_keys) or ()
-    # A check of the samples is meant only where its scorer is named.
+    # Metrics of `qa` scorers apply only if the rule names their scorer.
     meant = [each for each in metrics if each.purpose == "score" or each.scorer in scorers]
     names = [label for each in meant for label in (each.name, each.own_key and each.key) if label]
-    # Where two metrics have one name, the key of each stands before it.
+    # If two metrics have the same name, it is prefixed with the key of each.
     known = {*names, *(f"{each.key}_{each.name}" for each in meant)}
     if metrics and name not in known and not any(sign in name for sign in _TRIAL_SIGNS):
         yield _unknown_name(("definition", "metric"), "metric", name, names)
@@ -227,8 +228,8 @@ def _check_scope(
 
 def _unknown_name(path: FieldPath, what: str, name: str, names: list[str]) -> Fault:
     names = list(dict.fromkeys(names))
-    known = f"; known: {quote_names(names, most=_MOST_LISTED)}" if names else ""
-    detail = f"no task here has a {what} `{name}`{known}"
+    known = f"; expected {quote_names(names, most=_MOST_LISTED)}" if names else ""
+    detail = f"no task has a {what} `{name}`{known}"
     rule = f"unknown_{what.replace(' ', '_')}"
     return Fault(path, rule, detail, did_you_mean(name, names), "warning")
 
@@ -260,7 +261,7 @@ def _metrics_of_scorer(scorer: ScorerSpec) -> Iterator[_KnownMetric | None]:
             own = metric.own_key
             yield None if name is None else _KnownMetric(name, key, own_key=own, **whose)
     elif scorer.purpose == "score" and not scorer.default_metrics:
-        yield None  # the means of its scores, whatever they are called
+        yield None  # the means of scores with unknown names
     elif scorer.purpose == "score":
         several = len(scorer.default_metrics) > 1
         for kind, field in scorer.default_metrics:

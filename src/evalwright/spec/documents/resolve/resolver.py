@@ -1,4 +1,4 @@
-"""Resolve the task specifications of a project, and check them as a whole.
+"""Resolve the task specifications of a project and check them together.
 
     task_specifications:          →    ResolvedSpec(key="short", task=…, model_key="bot", …)
       - key: short
@@ -11,9 +11,9 @@
         inputs:
           - { evaluation_key: weekly, task_specification_key: short }
 
-A repeatability runs other specifications several times. A single input gets its key; several append
-their own keys: `stable-short`. An input that reads the results of another input reads those of its
-repetition.
+A repeatability specification runs other specifications several times. With a single input, the
+results have its key; with several, their keys are appended: `stable-short`. An input that reads the
+results of another input reads the results of its repetition.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -62,23 +62,24 @@ from evalwright.spec.documents.yaml.reader import YamlDocument
 from evalwright.types import Issue
 
 _SpecKey = tuple[str | None, str]
-"""The keys of an evaluation and of a specification in it."""
+"""Keys of an evaluation and of a specification in it."""
 
 
 class _NamedInput(NamedTuple):
-    """An input of a repeatability, as written."""
+    """An input of a repeatability specification, as written."""
 
     path: FieldPath
     evaluation: str
     specification: str | None
-    """None for all of them."""
+    """None for all specifications."""
 
 
 class Resolver:
-    """Resolves specifications, and collects problems on the way.
+    """Resolves specifications and collects problems.
 
-    With `lenient`, valid stand-ins replace values that only a run provides; if everything about the
-    run is known (`complete`), each causes a warning. `used` has every entity that was reached.
+    With `lenient`, placeholders replace values that only a run provides. If everything about the
+    run is known (`complete`), each placeholder causes a warning. `used` contains all entities that
+    were used.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class Resolver:
     def evaluation(
         self, entity: Entity, run_config: RunConfig, *, inputs_only: bool = False
     ) -> list[ResolvedSpec]:
-        """Resolve the specifications of an evaluation; `inputs_only`: a repeatability's inputs."""
+        """Resolve the specifications of an evaluation; `inputs_only` skips repeatability ones."""
         own = {parameter.key for parameter in entity.parameters}
         declared = self._list_task_parameters(entity)
         given = {**entity.values, **self._given}
@@ -123,7 +124,7 @@ class Resolver:
         return specs
 
     def task(self, entity: Entity, run_config: RunConfig) -> ResolvedSpec | None:
-        """Resolve a task by itself, as if it were the only task of an evaluation."""
+        """Resolve a task as if it were the only task of an evaluation."""
         names = {"dataset_key", *(parameter.key for parameter in entity.parameters)}
         values = {name: value for name, value in self._given.items() if name in names}
         resolved = entity.resolve(values, lenient=self._lenient)
@@ -155,7 +156,7 @@ class Resolver:
         entity: Entity,
         spec: WrittenSpec | None = None,
     ) -> None:
-        """Warn about parameters without a value, which a run would refuse."""
+        """Warn about parameters without a value, with which a run would fail."""
         for parameter in parameters:
             key = parameter.key
             if not self._complete or not parameter.needs_value or key in given:
@@ -220,15 +221,15 @@ class Resolver:
         inputs: list[tuple[FieldPath, ResolvedSpec]] = []
         siblings: set[_SpecKey] = set()
         for named in _list_inputs(spec):
-            path, _, wanted = named
+            path, _, spec_key = named
             entity, specs = self._resolve_input(named, part, run_config)
             if entity is None:
                 continue
-            chosen = [each for each in specs if wanted in {None, each.key}]
+            chosen = [each for each in specs if spec_key in {None, each.key}]
             inputs += [(path, each) for each in chosen]
             siblings |= {(each.evaluation_key, each.key) for each in specs}
             if not chosen:
-                self._add(part, _explain_missing_input(path, wanted, entity))
+                self._add(part, _explain_missing_input(path, spec_key, entity))
         datasets = self._references.entities["dataset"]
         repeated, faults = _repeat_specs(spec, _ResolvedInputs(inputs, siblings, datasets))
         self._add(part, faults)
@@ -237,7 +238,7 @@ class Resolver:
     def _resolve_input(
         self, named: _NamedInput, part: DocumentPart, run_config: RunConfig
     ) -> tuple[Entity | None, list[ResolvedSpec]]:
-        """Return an evaluation of the project or else of the store, and its specifications."""
+        """Return an evaluation from the project or the store, and its specifications."""
         references, key = self._references, named.evaluation
         path = (*named.path, "evaluation_key")
         known = list(references.entities["evaluation"])
@@ -279,7 +280,7 @@ class Resolver:
         return list(declared)
 
     def _warn_of_auto_key(self, spec: WrittenSpec) -> None:
-        """Warn about a specification without a key, if its task key is not its name either."""
+        """Warn about a specification without a key if its results are not named after its task."""
         key = spec.data.get("key")
         written = spec.evaluation.data["task_specifications"][spec.number]
         if written.get("key") is None and key is not None and key != written.get("task_key"):
@@ -290,7 +291,7 @@ class Resolver:
     def _check_task(
         self, entity: Entity, resolved: ResolvedDocument, given: Mapping[str, GivenValue]
     ) -> dict[str, str]:
-        """Check that everything that a task and its values name exists; return its datasets."""
+        """Check that all entities in a task and its values exist; return its datasets."""
         self.used["task", entity.key] = entity
         self._report(resolved.problems)
         task: TaskDocument | None = resolved.document
@@ -306,7 +307,7 @@ class Resolver:
             return keys
         names = {str(resolved.values.get(name)) for name in given.keys() - resolved.open}
         for key in keys.values():
-            if key not in names:  # else the parameter's value is wrong, not the task
+            if key not in names:  # otherwise the parameter's value is wrong, not the task
                 field = "key" if "" in keys else "keys"
                 self._find("dataset", key, entity.part, ("definition", "dataset", field))
             elif (dataset := self._references.entities["dataset"].get(key)) is not None:
@@ -329,7 +330,7 @@ class Resolver:
     def _require_model(self, part: DocumentPart, path: FieldPath, task: TaskDocument) -> None:
         if needs_model(task) and not self._models_given:
             level: Literal["error", "warning"] = "warning" if self._lenient else "error"
-            detail = f"task `{task.key}` evaluates a model, but none is named"
+            detail = f"task `{task.key}` evaluates a model, but no model is set"
             hint = "add `-m MODEL`, or `model_key` in the task specification"
             self._add(part, [Fault(path, "no_model", detail, hint, level)])
 
@@ -351,7 +352,7 @@ class Resolver:
 
 
 def _place_evaluation(data: dict[str, Any], place: Place) -> Entity:
-    """Return an evaluation that is in no file, as if all of it were written at `place`."""
+    """Return an evaluation that is not in a file; all its parts are located at `place`."""
     raw = YamlDocument(
         file=place.file, data=data, marks=Marks(place), problems=[], files=[place.file]
     )
@@ -359,7 +360,7 @@ def _place_evaluation(data: dict[str, Any], place: Place) -> Entity:
 
 
 def _serves(model_task: str, tasks: Sequence[str]) -> bool:
-    """Whether a model for `model_task` can serve these: a custom task may ask for a chat."""
+    """Whether a model for `model_task` supports these tasks; a custom task may send chats."""
     is_chat = model_task == "chat_completion"
     return not tasks or model_task in tasks or (is_chat and "custom" in tasks)
 
@@ -372,15 +373,17 @@ def _list_inputs(spec: WrittenSpec) -> Iterator[_NamedInput]:
     for number, data in enumerate(get_list(spec.data, "inputs")):
         key = data.get("evaluation_key") if isinstance(data, dict) else None
         if isinstance(key, str) and not spec.waits("inputs", number):
-            wanted = data.get("task_specification_key")
+            spec_key = data.get("task_specification_key")
             path: FieldPath = (*spec.path, "inputs", number)
-            yield _NamedInput(path, key, wanted if isinstance(wanted, str) else None)
+            yield _NamedInput(path, key, spec_key if isinstance(spec_key, str) else None)
 
 
-def _explain_missing_input(path: FieldPath, wanted: str | None, evaluation: Entity) -> list[Fault]:
-    """Explain why an evaluation has no such specification; without `wanted`, none at all.
+def _explain_missing_input(
+    path: FieldPath, spec_key: str | None, evaluation: Entity
+) -> list[Fault]:
+    """Explain why an evaluation lacks a specification or, without `spec_key`, has none at all.
 
-    A specification with mistakes is not missing: the mistakes are reported at their places.
+    A specification with errors is not missing, because its errors are reported elsewhere.
     """
     kinds: dict[str, Any] = {
         str(spec.get("key")): spec.get("type")
@@ -388,29 +391,29 @@ def _explain_missing_input(path: FieldPath, wanted: str | None, evaluation: Enti
         if isinstance(spec, dict)
     }
     known = [key for key, kind in kinds.items() if kind != "repeatability"]
-    if wanted is None:
+    if spec_key is None:
         detail = f"evaluation `{evaluation.key}` has no task specification that can be repeated"
-        hint = "name an evaluation that runs tasks, or add a task to this one"
+        hint = "use an evaluation that runs tasks, or add a task to this one"
         where = (*path, "evaluation_key")
         return [] if known else [Fault(where, "unknown_specification", detail, hint)]
     where = (*path, "task_specification_key")
-    if kinds.get(wanted) == "repeatability":
-        detail = f"`{wanted}` is itself a repeatability specification"
-        return [Fault(where, "conflict", detail, "name the specifications that it runs")]
-    if wanted in kinds:
+    if kinds.get(spec_key) == "repeatability":
+        detail = f"`{spec_key}` is itself a repeatability specification"
+        return [Fault(where, "conflict", detail, "use the specifications that it repeats")]
+    if spec_key in kinds:
         return []
     has = f"it has {quote_names(known)}" if known else "it has none"
-    detail = f"evaluation `{evaluation.key}` has no task specification `{wanted}`; {has}"
-    return [Fault(where, "unknown_specification", detail, did_you_mean(wanted, known))]
+    detail = f"evaluation `{evaluation.key}` has no task specification `{spec_key}`; {has}"
+    return [Fault(where, "unknown_specification", detail, did_you_mean(spec_key, known))]
 
 
 class _ResolvedInputs(NamedTuple):
-    """What a repeatability runs, and its context."""
+    """The specifications that a repeatability specification runs, and their context."""
 
     chosen: Sequence[tuple[FieldPath, ResolvedSpec]]
-    """Each with the place of the input that names it."""
+    """Specifications, each with the path of its input."""
     siblings: set[_SpecKey]
-    """Every specification in the same evaluation as one of them."""
+    """All specifications in the same evaluations."""
     datasets: Mapping[str, Entity]
 
 
@@ -449,7 +452,9 @@ def _repeat_specs(
         if first.setdefault(key, path) != path:
             faults.append(Fault(path, "duplicate_key", f"`{spec.key}` is already an input"))
             continue
-        reading, why, hint = _read_repetitions(spec, keys, inputs, here=written.entity.key)
+        reading, why, hint = _read_repetitions(
+            spec, keys, inputs, evaluation_key=written.entity.key
+        )
         faults += [Fault(path, "conflict", why, hint)] if why else []
         specs.append(
             replace(
@@ -468,11 +473,15 @@ def _repeat_specs(
 
 
 def _read_repetitions(
-    spec: ResolvedSpec, keys: Mapping[_SpecKey, str], inputs: _ResolvedInputs, *, here: str
+    spec: ResolvedSpec,
+    keys: Mapping[_SpecKey, str],
+    inputs: _ResolvedInputs,
+    *,
+    evaluation_key: str,
 ) -> tuple[ResolvedSpec, str, str]:
-    """Return the specification, reading the results of repetitions; or the problem, with a hint.
+    """Return the specification with results of repetitions as sources, or a problem and a hint.
 
-    Under its original name, a result of the same evaluation would be from an earlier run.
+    With its original name, a result from the same evaluation would be from an earlier run.
     """
     for name, source, plain in _list_result_sources(spec, inputs.datasets):
         place = (spec.evaluation_key, source)
@@ -481,18 +490,18 @@ def _read_repetitions(
         why = f"`{spec.key}` reads the result of `{source}`"
         if place in keys:
             through = f"through dataset `{name}`, which changes it or joins it with others"
-            why = f"{why} {through}: so it cannot be read from a repeated run"
-            return spec, why, f"repeat `{source}` alone"
-        if place in inputs.siblings and spec.evaluation_key != here:
-            why += ", which is not repeated with it: the result of an earlier run would be read"
-            return spec, why, f"make `{source}` an input too"
+            why = f"{why} {through}, so it cannot be read from a repeated run"
+            return spec, why, f"repeat only `{source}`"
+        if place in inputs.siblings and spec.evaluation_key != evaluation_key:
+            why += ", which is not repeated: the result of an earlier run would be read"
+            return spec, why, f"add `{source}` as an input"
     return spec, "", ""
 
 
 def _list_result_sources(
     spec: ResolvedSpec, datasets: Mapping[str, Entity]
 ) -> Iterator[tuple[str, str, bool]]:
-    """Yield the datasets that are results of tasks: key, task's key, and whether unchanged."""
+    """Yield the datasets that are results of tasks, with the task's key and whether unchanged."""
     for key in spec.dataset_keys.values():
         if spec.source == "task_result":
             yield key, key, True

@@ -1,16 +1,16 @@
-"""A task specification: as written in an evaluation, and resolved.
+"""Task specifications, as written in an evaluation and as resolved.
 
 WrittenSpec(entity, evaluation, number, data)
 ResolvedSpec(key="short", task=…, model_key="bot", values={"style": "short"}, …)
 
-The result of a specification may be taken from a log:
+The result of a specification may be read from a log:
 
     task_specifications:
       - key: first-pass
         task_key: capital-cities
         task_result_log_path: task_results/first-pass/task_result_log.json
 
-Then its task is not run, so neither the task nor its models and datasets need to be in the
+In that case, the task is not run, so neither the task nor its models and datasets need to be in the
 project.
 """
 
@@ -42,43 +42,43 @@ _LOG_FIELD = "task_result_log_path"
 
 
 class WrittenSpec(NamedTuple):
-    """A specification of an evaluation."""
+    """A task specification as written in an evaluation."""
 
     entity: Entity
     """The evaluation."""
     evaluation: ResolvedDocument
     number: int
     data: dict[str, Any]
-    """Its fields, with the evaluation's values filled in."""
+    """Fields of the specification, with the evaluation's parameter values inserted."""
 
     @property
     def path(self) -> FieldPath:
-        """Its path in the evaluation."""
+        """Path of the specification in the evaluation."""
         return ("task_specifications", self.number)
 
     @property
     def place(self) -> Place:
-        """Its place."""
+        """Place of the specification."""
         return self.entity.part.place(self.path)
 
     def missing(self, name: str) -> tuple[Place, str]:
-        """Return the place and the field where it should set a parameter of the task."""
+        """Return the place and the field where a parameter of the task should be set."""
         own = ("dataset_key",) if name == "dataset_key" else ("task_config", name)
         path: FieldPath = (*self.path, *own)
         return self.entity.part.place(path), self.entity.part.field(path)
 
     def waits(self, *names: str | int) -> bool:
-        """Whether a field depends on a value that only a run knows."""
+        """Whether a field depends on a value that is known only in a run."""
         path = (*self.path, *names)
         return any(waiting[: len(path)] == path for waiting in self.evaluation.waiting)
 
     def text(self, name: str) -> str | None:
-        """Return a text field, if its value is known."""
+        """Return the value of a text field, if it is known."""
         value = self.data.get(name)
         return str(value) if isinstance(value, str) and not self.waits(name) else None
 
     def values(self, task: Entity) -> dict[str, GivenValue]:
-        """Return the values for the parameters of the task, including `dataset_key`."""
+        """Return the values for the task's parameters, including `dataset_key`."""
         values = {
             str(name): self._read_value(value, "task_config", str(name))
             for name, value in get_mapping(self.data, "task_config").items()
@@ -91,7 +91,7 @@ class WrittenSpec(NamedTuple):
         return values
 
     def build(self) -> tuple[TaskSpecification | None, EvaluationDocument | None]:
-        """Return the typed specification and its evaluation, as far as they are valid."""
+        """Return the typed specification and evaluation; None if they are not valid."""
         evaluation = self.evaluation.document
         if evaluation is None:
             return build_instance(TaskSpecification, self.data)[0], None
@@ -120,19 +120,19 @@ def check_model_and_dataset(spec: WrittenSpec, task: TaskDocument) -> Iterator[F
         return
     takes_dataset = any(parameter.key == "dataset_key" for parameter in task.config_spec)
     if "dataset_key" in names and definition.dataset is not None and not takes_dataset:
-        yield conflict("dataset_key", "names its dataset itself")
+        yield conflict("dataset_key", "already specifies its dataset")
     if task.evaluates == "dataset" and "model_key" in names:
         detail = f"task `{task.key}` evaluates a dataset: its `model_key` is not used"
         yield Fault((*spec.path, "model_key"), "unused", detail, level="warning", at_key=True)
 
 
 def why_not_repeatable(task: TaskDocument) -> str:
-    """Return why the samples of a task cannot have several trials; empty if they can."""
+    """Return why a task cannot have several trials; empty if it can."""
     definition = task.definition
     if not isinstance(definition, BenchmarkTask):
         return "is a system task, which has no samples"
     if definition.solver is not None and definition.solver.postprocessor is not None:
-        return "has a postprocessor, which may turn one sample into several"
+        return "has a postprocessor, which may split a sample into several"
     return ""
 
 
@@ -141,7 +141,7 @@ def choose_sampling(
     evaluation: EvaluationDocument | None,
     run_config: RunConfig,
 ) -> dict[str, Any]:
-    """Return fields of a `ResolvedSpec`: from the specification, the run or the evaluation."""
+    """Return sampling fields of a `ResolvedSpec` from the specification, run or evaluation."""
     sources = [each for each in (specification, run_config, evaluation) if each is not None]
     debug = DEBUG_SAMPLES if evaluation is not None and evaluation.mode == "debug" else None
     counts = [each.num_samples for each in sources if each.num_samples is not None]
@@ -158,7 +158,7 @@ def choose_sampling(
 
 
 def sample_source(task: TaskDocument) -> Literal["dataset", "task_result"]:
-    """Return where its rows come from."""
+    """Return the source of the task's rows."""
     definition = task.definition
     if isinstance(definition, BenchmarkTask) and definition.dataset is not None:
         return definition.dataset.source
@@ -166,7 +166,7 @@ def sample_source(task: TaskDocument) -> Literal["dataset", "task_result"]:
 
 
 def find_named_models(definition: BenchmarkTask) -> Iterator[tuple[FieldPath, str]]:
-    """Return the models that a task names itself, besides the evaluated one."""
+    """Yield the models in a task other than the evaluated model."""
     for path, text in find_parts(definition.solver, str, ("definition", "solver")):
         if path[-1] == "model_key":
             yield path, text
@@ -177,16 +177,16 @@ def find_named_models(definition: BenchmarkTask) -> Iterator[tuple[FieldPath, st
 
 
 class Recording(Struct, frozen=True):
-    """A result log, and where it is named."""
+    """A result log, and the field that refers to it."""
 
     file: str
-    """The path of the log, relative to the current folder."""
+    """Path of the log, relative to the current folder."""
     path: FieldPath
-    """The field that names it, in the evaluation."""
+    """Field in the evaluation that refers to the log."""
 
 
 def find_recording(spec: WrittenSpec) -> Recording | None:
-    """Return the log that a specification names, relative to its document; None without one."""
+    """Return the result log of a specification; None if it has none."""
     file, path = spec.text(_LOG_FIELD), (*spec.path, _LOG_FIELD)
     if not file:
         return None
@@ -194,12 +194,12 @@ def find_recording(spec: WrittenSpec) -> Recording | None:
 
 
 def warn_without_effect(spec: WrittenSpec) -> list[Fault]:
-    """Warn about a number of runs or trials on a specification that is not run."""
+    """Warn about numbers of runs or trials in a specification that is not run."""
     return [
         Fault(
             (*spec.path, name),
             "no_effect",
-            f"`{name}` has no effect: the result is taken from the log of `{_LOG_FIELD}`",
+            f"`{name}` has no effect, because the result is read from `{_LOG_FIELD}`",
             "remove it",
             level="warning",
         )
@@ -209,23 +209,23 @@ def warn_without_effect(spec: WrittenSpec) -> list[Fault]:
 
 
 class ResolvedSpec(Struct, frozen=True, kw_only=True):
-    """One task to run, fully resolved."""
+    """A fully resolved task to run."""
 
     key: str
-    """The name of its results, unique in the run."""
+    """Name of the results, unique in the run."""
     display_name: str
     task: TaskDocument
-    """The task, with the values of its parameters."""
+    """Task with the values of its parameters."""
     written: DocumentPart
-    """The task as its author wrote it."""
+    """Task as written by the author."""
     values: dict[str, Any]
-    """The value of every parameter of the task."""
+    """Values of all parameters of the task."""
     given_values: Mapping[str, GivenValue] = {}
-    """The values that are not defaults, with their places."""
+    """Values other than defaults, with their places."""
     model_key: str | None
-    """The evaluated model; None if none is named or needed."""
+    """Evaluated model; None if no model is set or needed."""
     dataset_keys: dict[str, str]
-    """The datasets: by parameter if there are several, otherwise one under `""`."""
+    """Datasets, by parameter if there are several, otherwise under `""`."""
     source: Literal["dataset", "task_result"] = "dataset"
     """`task_result`: the dataset key is the key of another specification."""
     num_samples: int | None = None
@@ -235,20 +235,20 @@ class ResolvedSpec(Struct, frozen=True, kw_only=True):
     trials: int | None = None
     """Number of trials per sample, if the specification sets it."""
     run_trials: int | None = None
-    """The same, if the run sets it."""
+    """Number of trials per sample, if the run sets it."""
     repeats: int = 1
     """Number of runs of the whole task."""
     evaluation_key: str | None = None
     earlier_run: str = ""
-    """The run that it is repeated from, if no file of the project has its evaluation."""
+    """Run to repeat, if the evaluation is not in a file of the project."""
     recording: Recording | None = None
-    """The log with the result, if the task is not run; then `task` is a stand-in."""
+    """Log with the result, if the task is not run. In that case, `task` is a placeholder."""
     file: str = ""
     line: int = 0
 
     @property
     def needs_model(self) -> bool:
-        """Whether it cannot run without a model."""
+        """Whether the task cannot run without a model."""
         return needs_model(self.task)
 
     @property
@@ -261,13 +261,13 @@ class ResolvedSpec(Struct, frozen=True, kw_only=True):
             return self.trials
         if definition.trials is not None:
             return self.run_trials or definition.trials.num_trials
-        # What a run says is for tasks that ask a model.
+        # The run's number of trials applies only to tasks that query a model.
         asks = self.needs_model or any(scorer.calls_model for scorer in definition.scorers)
         return self.run_trials or 1 if asks else 1
 
     @property
     def waits(self) -> bool:
-        """Whether a parameter has only a stand-in value."""
+        """Whether a parameter has only a placeholder value."""
         return any(value.value is UNKNOWN for value in self.given_values.values()) or any(
             parameter.needs_value and parameter.key not in self.given_values
             for parameter in self.task.config_spec
@@ -275,7 +275,7 @@ class ResolvedSpec(Struct, frozen=True, kw_only=True):
 
 
 def needs_model(task: TaskDocument) -> bool:
-    """Whether a task calls a model: all that evaluate one do, except for recorded answers."""
+    """Whether a task calls a model: it evaluates a model, and answers are not recorded."""
     definition = task.definition
     return (
         isinstance(definition, BenchmarkTask)
@@ -286,7 +286,7 @@ def needs_model(task: TaskDocument) -> bool:
 
 
 def resolve_recorded_spec(spec: WrittenSpec, task_key: str, recording: Recording) -> ResolvedSpec:
-    """Return a specification whose result exists already; its task is an empty stand-in."""
+    """Return a specification with an existing result; its task is an empty placeholder."""
     name = spec.text("display_name") or task_key
     return ResolvedSpec(
         key=str(spec.data.get("key")),
@@ -309,7 +309,7 @@ def resolve_recorded_spec(spec: WrittenSpec, task_key: str, recording: Recording
 
 
 def check_trial_counts(specs: Iterable[ResolvedSpec]) -> list[Issue]:
-    """Yield problems with the trials of each specification; skip those that lack a value."""
+    """Return problems with the trials of specifications that have all values."""
     problems: dict[Issue, None] = {}
     for spec in specs:
         definition = spec.task.definition

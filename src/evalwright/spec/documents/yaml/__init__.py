@@ -1,1 +1,1 @@
-"""Turn YAML text into plain values, with the place of every value and every mistake."""
+"""Read YAML into plain values, with the places of all values and problems."""

@@ -1,15 +1,15 @@
-"""Compose values and their places from parser events, over all files of a document.
+"""Compose values and their places from parser events, across all files of a document.
 
-Built from events rather than by PyYAML's own constructor: nothing recurses in C, nothing is
-constructed unasked, and a mistake affects one value instead of the whole file.
+Values are built from events instead of PyYAML's constructor. This avoids recursion in C and
+unwanted construction of objects, and an error affects one value instead of the whole file.
 
-A file that is referred to twice is read once. A circular reference is an error that shows the
-cycle. Aliases and references that repeat too many values stop the reading.
+A file that is referenced twice is read only once. A circular reference is an error that shows the
+cycle. If aliases and references repeat too many values, reading stops.
 
-Plain words follow the core schema of YAML 1.2: a label `no` stays the text that its author wrote.
+Unquoted words follow the core schema of YAML 1.2, so a label `no` remains a string.
 
     true  False  NULL  ~  12  -3  0o17  0x1F  1e3  .5  .inf  .NaN      values
-    yes  off  2024-01-01  12:30  1_000  0b1                            words
+    yes  off  2024-01-01  12:30  1_000  0b1                            strings
 """
 
 import os
@@ -57,7 +57,7 @@ from evalwright.spec.documents.yaml.text_files import (
 from evalwright.types import Issue
 
 MAX_DEPTH = 100
-"""Maximum nesting of lists and mappings, over all files."""
+"""Maximum nesting of lists and mappings, across all files."""
 MAX_PROBLEMS = 1000
 """Maximum number of reported problems."""
 MAX_REPEATED = 100_000
@@ -67,7 +67,7 @@ TOO_MANY = Mistake("too_many", f"more than {MAX_PROBLEMS} problems: the rest is 
 ALIAS_BOMB = Mistake(
     "alias_bomb",
     f"aliases and references repeat more than {MAX_REPEATED} values",
-    "write only what differs, or move data to a dataset file",
+    "write only the differences, or move data to a dataset file",
 )
 _NOT_EXPANDED = (REF_KEY, "$provider")
 _STANDARD = "tag:yaml.org,2002:"
@@ -75,7 +75,7 @@ _COLLECTION_TAGS: dict[type[yaml.CollectionStartEvent], str] = {
     yaml.MappingStartEvent: _STANDARD + "map",
     yaml.SequenceStartEvent: _STANDARD + "seq",
 }
-# YAML 1.1 ends lines at these, YAML 1.2 and editors do not: the parser sees others in their place.
+# YAML 1.1 ends lines at these characters, but YAML 1.2 and editors do not, so they are replaced.
 _BREAKS = str.maketrans("\x85\u2028\u2029", "\ufdd0\ufdd1\ufdd2")
 _NO_KEY: Final = object()
 _HEAD = re.compile(r"(?:[&!]\S*\s+)*(?=[|>])")
@@ -102,11 +102,11 @@ _SCALAR_TAGS = {
     _STANDARD + "int": int,
     _STANDARD + "float": float,
 }
-"""The tags by which an author can force a type."""
+"""Tags with which authors can force a type."""
 
 
 class StopReading(Exception):
-    """Ends the reading of a file, or of all files if `everything`."""
+    """Stops reading a file or, with `everything`, all files."""
 
     def __init__(self, problem: Issue, *, everything: bool = False) -> None:
         super().__init__(problem.detail)
@@ -115,41 +115,41 @@ class StopReading(Exception):
 
 
 class ComposedValue(NamedTuple):
-    """A value, where it was written, and how large it is."""
+    """A value with its places and size."""
 
     data: Any
     marks: Marks
     size: int = 1
-    """The number of values in it; repeated values count again."""
+    """Number of values in it; repeated values count each time."""
     height: int = 0
-    """The nesting depth of lists and mappings in it."""
+    """Nesting depth of lists and mappings in it."""
 
 
 class ComposedFile(Struct):
-    """A file and those that it refers to."""
+    """A file and the files that it refers to."""
 
     value: ComposedValue | None = None
     """None if the file could not be read to its end."""
     files: list[str] = []
-    """The names of all files, in the order in which they were read."""
+    """Names of all files, in reading order."""
     variables: set[str] = set()
-    """The variables of the environment that were filled in."""
+    """Environment variables that were expanded."""
     clean: bool = True
-    """Whether there is no problem in any of them."""
+    """Whether none of the files has problems."""
 
     def add(self, other: "ComposedFile") -> None:
-        """Add a file that this one refers to."""
+        """Add a referenced file."""
         self.files += [name for name in other.files if name not in self.files]
         self.variables |= other.variables
         self.clean = self.clean and other.clean
 
 
 ComposedFiles = dict[tuple[str, str], ComposedFile]
-"""Files without problems, by real path and by the name in messages."""
+"""Files without problems, by real path and by name in messages."""
 
 
 class ReadingState:
-    """What the files of one document share. `composed` is shared by several documents."""
+    """State shared by all files of a document; `composed` is shared by several documents."""
 
     def __init__(
         self,
@@ -161,12 +161,12 @@ class ReadingState:
     ) -> None:
         self.environment = environment
         self.roots = roots
-        """The folders below which files may be included."""
+        """Folders from which files may be included."""
         self._takes_pipes = takes_pipes
         self.problems: list[Issue] = []
         self.unread: list[FieldPath] = []
         self.current = ComposedFile()
-        """The file being read; before and after that, the whole document."""
+        """The file being read; otherwise the whole document."""
         self._composed = {} if composed is None else composed
         self._open: dict[str, str] = {}
         self._done: dict[str, ComposedFile] = {}
@@ -189,11 +189,11 @@ class ReadingState:
             raise StopReading(problem_at(place, ALIAS_BOMB, path), everything=True)
 
     def read(self, file: str, path: FieldPath) -> ComposedFile | Mistake:
-        """Compose a file, or reuse a composed one; Mistake if it has no text."""
+        """Compose a file or reuse a composed file; Mistake if it cannot be read."""
         real, shown = file if "\0" in file else os.path.realpath(file), display_path(file)
         known = self._composed.get((real, shown))
         if known is None or known.value is None or len(path) + known.value.height > MAX_DEPTH:
-            takes_pipes = self._takes_pipes and not self._open  # never an included file
+            takes_pipes = self._takes_pipes and not self._open  # not for included files
             text = read_text(file, takes_pipes=takes_pipes)
             if isinstance(text, Mistake):
                 return text
@@ -208,7 +208,7 @@ class ReadingState:
     def read_ref(
         self, written: Any, file: str, place: Place, path: FieldPath
     ) -> ComposedValue | None:
-        """Return the value of a `$ref`'s file; None, and a problem, if there is none."""
+        """Return the value of the file of a `$ref`; report a problem if there is none."""
         target: ComposedFile | Mistake | None = check_ref(written)
         if target is None:
             target = self._find_ref(path_beside(file, written.strip()), written, place, path)
@@ -264,14 +264,14 @@ class ReadingState:
 
 
 def problem_at(place: Place, mistake: Mistake, path: FieldPath, *, warning: bool = False) -> Issue:
-    """Return the issue of a mistake at a place."""
+    """Return the issue for a mistake at a place."""
     level: Literal["error", "warning"] = "warning" if warning else "error"
     detail, hint = to_one_line(mistake.detail), to_one_line(mistake.hint)
     return locate_fault(Fault(path, mistake.rule, detail, hint, level), place)
 
 
 class _Composer:
-    """One file being turned into values."""
+    """Composes the values of one file."""
 
     def __init__(self, text: TextFile, reading: ReadingState, path: FieldPath) -> None:
         self._text = text
@@ -284,11 +284,11 @@ class _Composer:
         self._source = source
 
     def compose(self) -> ComposedValue:
-        """Return the only value of the file; StopReading if it has none."""
+        """Return the only value in the file; StopReading if there is none."""
         if (mistake := find_bad_character(self._text.text)) is not None:
             raise self._stop(mistake)
         try:
-            # PyYAML may have been built without the parser in C.
+            # PyYAML may have been built without the C parser.
             loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
             self._parser: Any = loader(self._source)
             try:
@@ -312,14 +312,14 @@ class _Composer:
         if not isinstance(last, yaml.StreamEndEvent):
             mistake = Mistake(
                 "many_documents",
-                "expected one document, but another begins here",
+                "expected one document, but another starts here",
                 "remove the `---`, or put the second document into its own file",
             )
             self._reading.report(self._place(last), mistake, ())
         return value
 
     def _compose_node(self, event: Any, path: FieldPath, *, key: Any = None) -> ComposedValue:
-        """Return the value that begins with this event; `key` is its key in a mapping."""
+        """Return the value that starts with this event; `key` is its key in a mapping."""
         if isinstance(event, yaml.ScalarEvent):
             value = self._compose_scalar(event, path, key)
         elif isinstance(event, yaml.AliasEvent):
@@ -336,8 +336,8 @@ class _Composer:
         place = self._place(event)
         if event.anchor not in self._anchors:
             known = nearest(event.anchor, self._anchors)
-            hint = f"did you mean `*{known}`?" if known else "an anchor is set with `&` before"
-            mistake = Mistake("unknown_alias", f"no anchor is called `{event.anchor}`", hint)
+            hint = f"did you mean `*{known}`?" if known else "define the anchor with `&` first"
+            mistake = Mistake("unknown_alias", f"no anchor is named `{event.anchor}`", hint)
         elif (value := self._anchors[event.anchor]) is None:
             mistake = Mistake("recursive_alias", f"`*{event.anchor}` is inside its own anchor")
         else:
@@ -397,7 +397,7 @@ class _Composer:
         return self._with_ref(mapping, path) if REF_KEY in data else mapping
 
     def _compose_key(self, event: Any, path: FieldPath) -> Any:
-        """Return the key that begins with this event; `_NO_KEY` if it is not a scalar."""
+        """Return the key that starts with this event; `_NO_KEY` if it is not a scalar."""
         key = self._compose_node(event, (*path, "?"))
         if not isinstance(key.data, list | dict):
             return str(key.data) if isinstance(key.data, str) else key.data
@@ -414,7 +414,7 @@ class _Composer:
         if (first := marks.children.get(key)) is None or first.key is None:
             return True
         mistake = Mistake(
-            "duplicate_key", f"the key `{key}` is on line {first.key.line} and on line {at.line}"
+            "duplicate_key", f"duplicate key `{key}`, on lines {first.key.line} and {at.line}"
         )
         self._reading.report(at, mistake, (*path, key))
         return False
@@ -426,7 +426,7 @@ class _Composer:
         more: dict[str | int, Marks],
         path: FieldPath,
     ) -> None:
-        """Merge the mappings of `<<`; if several have a key, the first one counts."""
+        """Merge the mappings of `<<`; if several have a key, the first takes precedence."""
         mappings = value.data if isinstance(value.data, list) else [value.data]
         for number, mapping in enumerate(mappings):
             marks = value.marks.children[number] if mapping is not value.data else value.marks
@@ -439,7 +439,7 @@ class _Composer:
                 more.setdefault(key, marks.children[key])
 
     def _with_ref(self, mapping: ComposedValue, path: FieldPath) -> ComposedValue:
-        """Return the values of a `$ref`'s file, and the mapping's own keys that the file lacks."""
+        """Merge the values of a `$ref`'s file with the mapping's other keys."""
         data, children = dict(mapping.data), dict(mapping.marks.children)
         written, place = data.pop(REF_KEY), children.pop(REF_KEY).value
         target = self._reading.read_ref(written, self._text.path, place, path)
@@ -484,7 +484,7 @@ class _Composer:
         written = Authored(text, file=self._text.shown, line=self._first_line(event))
         if text.startswith(INCLUDE_TAG):
             mistake = Mistake(
-                "quoted_include", "`!include` in quotes is plain text", "remove the quotes"
+                "quoted_include", "`!include` in quotes is a plain string", "remove the quotes"
             )
             self._reading.report(place, mistake, path, warning=True)
         elif text.startswith("$") and key is not None and key not in _NOT_EXPANDED:
@@ -534,7 +534,7 @@ class _Composer:
         line: int = event.start_mark.line + 1
         if event.style not in {"|", ">"}:
             return line
-        if event.anchor is not None or event.tag is not None:  # `|` may be below them
+        if event.anchor is not None or event.tag is not None:  # `|` may be on a later line
             start = event.start_mark.index
             head = _HEAD.match(self._source, start)
             line += self._source.count("\n", start, head.end()) if head else 0
@@ -545,7 +545,7 @@ class _Composer:
         return Place(self._file, mark.line + 1, mark.column + 1)
 
     def _report_loss(self, place: Place, mistake: Mistake, path: FieldPath) -> ComposedValue:
-        """Stands for a value that a mistake made unusable."""
+        """Report a mistake and return a placeholder for the unusable value."""
         self._reading.report(place, mistake, path)
         self._reading.unread.append(path)
         return ComposedValue(None, Marks(place))
@@ -556,9 +556,9 @@ class _Composer:
 
 
 def _parse_scalar(text: str) -> Any:
-    """Return the value of an unquoted word; the text itself if it is not in the schema.
+    """Return the value of an unquoted word; the string itself if the schema has no value for it.
 
-    ValueError for a number with more digits than Python prints.
+    Raises ValueError for a number with more digits than Python can print.
     """
     if text in _WORDS:
         return _WORDS[text]
@@ -573,7 +573,7 @@ def _parse_scalar(text: str) -> Any:
 
 
 def _parse_tagged_scalar(text: str, tag: str) -> Any:
-    """Return the value of a word with one of `_SCALAR_TAGS`; ValueError if it does not fit."""
+    """Return the value of a word with one of `_SCALAR_TAGS`; ValueError if it is invalid."""
     value, expected = _parse_scalar(text), _SCALAR_TAGS[tag]
     if expected is float and type(value) is int:
         return float(value)

@@ -1,13 +1,13 @@
-"""Environment variables in documents, and the `.env` files that add to the environment.
+"""Environment variables in documents, and `.env` files.
 
-    api_key: $OPENAI_API_KEY       expanded: the whole text begins with `$` and has no spaces
-    url: ${BASE}/v1                expanded too
+    api_key: $OPENAI_API_KEY       expanded: the string starts with `$` and has no spaces
+    url: ${BASE}/v1                also expanded
     note: costs $FIVE              left unchanged
 
-When a variable is set more than once, a file named with `--env FILE` wins over the environment of
-the process, which wins over the `.env` of the current folder.
+If a variable is set more than once, a file given with `--env FILE` takes precedence over the
+environment of the process, which takes precedence over the `.env` file in the current folder.
 
-Messages never contain values: they are often keys.
+Messages never contain values, because they are often keys.
 """
 
 import os
@@ -31,18 +31,18 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 class ExpandedText(Authored):
-    """Text from the environment. Messages show the variable, never the text."""
+    """Text from the environment. Messages show the variable, never its value."""
 
     __slots__ = ("names", "variable")
 
     names: tuple[str, ...]
-    """The names of the variables in it."""
+    """Names of the variables."""
     variable: str
-    """The text as written, with its `$`."""
+    """Text as written, with `$`."""
 
     @classmethod
     def of(cls, written: Authored, text: str, names: tuple[str, ...]) -> Self:
-        """Return the expanded text, at the place of the original."""
+        """Return the expanded text with the place of the original."""
         expanded = cls(text, file=written.file, line=written.line)
         expanded.names = names
         expanded.variable = str(written)
@@ -52,9 +52,9 @@ class ExpandedText(Authored):
 def expand_variables(
     written: Authored, environment: Mapping[str, str]
 ) -> tuple[Authored, list[str]]:
-    """Return the text with its variables expanded, and the names of those that are not set.
+    """Return the text with expanded variables, and the names of unset variables.
 
-    If one is not set, the text is left unchanged.
+    If a variable is unset, the text is left unchanged.
     """
     if not written.startswith("$") or any(map(str.isspace, written)):
         return written, []
@@ -68,10 +68,11 @@ def expand_variables(
 
 
 def read_env_file(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[Issue]]:
-    r"""Return the variables of a `.env` file, and a warning for every line that sets none.
+    r"""Return the variables in a `.env` file, and a warning for every invalid line.
 
-    `KEY=value`, `export KEY=value`, `KEY='as it is'`, `KEY="with \n escapes"`; `#` begins a comment
-    at the start of a line or after a space. A quoted value must end on its line.
+    Supports `KEY=value`, `export KEY=value`, `KEY='unchanged'` and `KEY="with \n escapes"`. `#`
+    starts a comment at the start of a line or after a space. A quoted value must end on the same
+    line.
     """
     read = read_text(os.fspath(path), takes_pipes=True)
     if isinstance(read, Mistake):
@@ -86,7 +87,7 @@ def read_env_file(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[Is
         match = _LINE.fullmatch(line)
         value = None if match is None else _parse_value(match[2])
         if match is None or value is None:
-            detail = "expected `NAME=value`; the line is skipped"  # it may hold a key
+            detail = "expected `NAME=value`; the line is skipped"  # the line may contain a key
             hint = "close the quotes" if match else ""
             fault = Fault((), "bad_env_line", detail, hint, "warning")
             problems.append(locate_fault(fault, Place(show_path(read.shown), number)))
@@ -101,10 +102,10 @@ def load_environment(
     *,
     folder: str | os.PathLike[str] = ".",
 ) -> tuple[dict[str, str], list[Issue]]:
-    """Return the environment for documents, and what is wrong with its files.
+    """Return the environment for documents, and problems in its files.
 
-    In increasing precedence: the `.env` of the folder; `base` (by default the environment of the
-    process); the files in order. A file that cannot be read is an error.
+    The sources are, in increasing precedence: the `.env` file in the folder, `base` (by default the
+    environment of the process), and the files in order. A file that cannot be read is an error.
     """
     variables: dict[str, str] = {}
     problems: list[Issue] = []

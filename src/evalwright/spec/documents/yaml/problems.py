@@ -1,10 +1,10 @@
-"""Problems in documents, and the places where values were written.
+"""Problems in documents, and the places of values.
 
-    Fault    what is wrong, at a path of the data: rules yield these
-    Issue    the same with file, line and column: what is reported (see `types`)
-    Marks    the place of every value and key of a document
+    Fault    a problem at a path of the data, which rules yield
+    Issue    a reported problem with file, line and column (see `types`)
+    Marks    the places of all values and keys of a document
 
-Nothing here raises for an author's mistake: all problems of a document are reported at once.
+Authors' errors never raise exceptions here: all problems of a document are reported together.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,12 +14,12 @@ from evalwright.nearest import suggest
 from evalwright.types import Issue
 
 FieldPath = tuple[str | int, ...]
-"""The path to a value in a document: keys of mappings and indexes of list items."""
+"""Path to a value in a document: keys of mappings and indexes of list items."""
 _LONGEST = 300
 
 
 def format_path(path: Iterable[str | int]) -> str:
-    """Return a path as people write it: `definition.scorers[0].ground_truth`."""
+    """Format a path: `definition.scorers[0].ground_truth`."""
     text = ""
     for step in path:
         if isinstance(step, int):
@@ -30,7 +30,7 @@ def format_path(path: Iterable[str | int]) -> str:
 
 
 def to_one_line(text: str) -> str:
-    """Return an author's text in a form for messages: on one line, shortened."""
+    """Format an author's text for messages: on one line, shortened."""
     if len(text) > _LONGEST:
         text = text[: _LONGEST - 1] + "…"
     if text.isprintable():
@@ -41,24 +41,24 @@ def to_one_line(text: str) -> str:
 
 
 class Fault(NamedTuple):
-    """One thing that is wrong, at a path of the data."""
+    """A problem at a path of the data."""
 
     path: FieldPath
     rule: str
     detail: str
-    """One line: what was expected, and what was found."""
+    """The expected and the actual value, on one line."""
     hint: str = ""
     level: Literal["error", "warning"] = "error"
     at_key: bool = False
-    """Whether it is about the key, not about its value."""
+    """Whether the problem concerns the key, not the value."""
     line: int = 0
-    """Line in the file of the value's text, if the fault knows it; otherwise 0."""
+    """Line in the file of the value's text; 0 if unknown."""
     column: int | None = None
-    """Column in that line, if it is known."""
+    """Column in that line, if known."""
 
 
 def locate_fault(fault: Fault, place: "Place", field: str = "") -> Issue:
-    """Return a fault as an issue; `field` is the dotted path, if not that of the fault."""
+    """Convert a fault to an issue; `field` overrides the dotted path of the fault."""
     file, line, column = place
     return Issue(
         file=file,
@@ -73,12 +73,12 @@ def locate_fault(fault: Fault, place: "Place", field: str = "") -> Issue:
 
 
 def did_you_mean(word: str, known: list[str] | tuple[str, ...]) -> str:
-    """Return the hint for a misspelt name; empty if none is close."""
+    """Return a suggestion for a misspelled name; empty if no name is similar."""
     return suggest(word, known)
 
 
 def quote_names(names: Sequence[str], most: int = 0) -> str:
-    """Return names as a message lists them; with `most`, the first ones and how many follow."""
+    """Quote names for a message; with `most`, the first names and the number of others."""
     rest = len(names) - most if most else 0
     return ", ".join(f"`{name}`" for name in (names[:most] if most else names)) + (
         f" and {rest} more" if rest > 0 else ""
@@ -109,7 +109,7 @@ def find_duplicate_keys(parts: list[Any], path: FieldPath, what: str) -> Iterato
 
 
 def type_name(value: Any) -> str:
-    """Return the type of a value, as messages name it."""
+    """Return the name of a value's type, for messages."""
     if value is None:
         return "null"
     for kind in (bool, int, float, str, list, dict):
@@ -119,7 +119,7 @@ def type_name(value: Any) -> str:
 
 
 class Place(NamedTuple):
-    """A character in a file. Lines and columns count from 1."""
+    """A position in a file. Lines and columns are counted from 1."""
 
     file: str
     line: int
@@ -127,7 +127,7 @@ class Place(NamedTuple):
 
 
 class Marks:
-    """Where a value, its key, and everything in it were written."""
+    """The places of a value, its key, and all values in it."""
 
     __slots__ = ("children", "key", "value")
 
@@ -142,24 +142,24 @@ class Marks:
         self.children = {} if children is None else children
 
     def under(self, key: Place | None, *, value: Place | None = None) -> "Marks":
-        """Return the marks of the same value, reached by another key or from another place."""
+        """Return the marks of the same value with a different key or place."""
         return Marks(self.value if value is None else value, key, self.children)
 
     def place(self, path: FieldPath = ()) -> Place:
-        """Return the place of the value at a path; if it is missing, that of its parent."""
+        """Return the place of the value at a path or, if it is missing, of its parent."""
         return self.below(path).value
 
     def key_place(self, path: FieldPath) -> Place:
-        """Return the place of the value's key; for a list item, that of the item."""
+        """Return the place of the value's key or, for a list item, of the item."""
         marks, exists = self._find(path)
         return marks.key if exists and marks.key is not None else marks.value
 
     def below(self, path: FieldPath) -> "Marks":
-        """Return the marks of one part of the document, for paths that begin there."""
+        """Return the marks of a part of the document, for paths relative to it."""
         return self._find(path)[0]
 
     def has(self, path: FieldPath) -> bool:
-        """Whether there was a value at exactly this path."""
+        """Whether there is a value at exactly this path."""
         return self._find(path)[1]
 
     def _find(self, path: FieldPath) -> tuple["Marks", bool]:

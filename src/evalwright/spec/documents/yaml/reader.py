@@ -1,14 +1,14 @@
-"""Read a YAML file into plain values, with the place of each and every mistake.
+"""Read a YAML file into plain values, with the places of values and all problems.
 
     document = read_document("task.yaml", environment=os.environ)
-    document.data                  dicts, lists, scalars; every text is an `Authored`
+    document.data                  dicts, lists and scalars; every string is an `Authored`
     document.marks.place(path)     file, line and column of the value at a path
     document.problems              all problems; empty if the file is valid
 
 Supports:   the core schema of YAML 1.2, `!include`, `$ref`, `$VARIABLE`, anchors and merge keys;
-            limits on size, nesting and repetition; duplicate keys are mistakes.
-Does not:   raise for anything that a file may contain, or run anything: a tag that names a Python
-            object is a mistake like any other.
+            limits on size, nesting and repetition; errors for duplicate keys.
+Does not:   raise exceptions for the content of a file, or run code: tags for Python objects are
+            reported as errors.
 """
 
 import os
@@ -40,29 +40,29 @@ from evalwright.spec.documents.yaml.text_files import Mistake, display_path, lis
 from evalwright.types import Issue
 
 TODO_MARKER = "((TODO))"
-"""What a scaffold contains where its author has to decide."""
+"""Marker in a scaffold for values that the author must set."""
 
 
 class YamlDocument(Struct, frozen=True):
-    """One file and the files that it refers to."""
+    """A file and the files that it refers to."""
 
     file: str
-    """The file as messages name it."""
+    """Name of the file in messages."""
     data: Any
-    """Plain values; None if the file could not be read at all."""
+    """Plain values; None if the file could not be read."""
     marks: Marks
     problems: list[Issue]
     files: list[str]
-    """All files that were read, this one first."""
+    """All files that were read, starting with this one."""
     unread: frozenset[FieldPath] = frozenset()
-    """The paths whose values are missing because of a problem that is already reported: what is
-    wrong at or below one of them is not reported again."""
+    """Paths whose values are missing because of an already reported problem. Problems at or below
+    these paths are not reported again."""
     variables: frozenset[str] = frozenset()
-    """The environment variables that were expanded."""
+    """Environment variables that were expanded."""
 
     @property
     def ok(self) -> bool:
-        """Whether there are no errors (there may be warnings)."""
+        """Whether there are no errors. There may be warnings."""
         return all(problem.level != "error" for problem in self.problems)
 
 
@@ -74,10 +74,11 @@ def read_document(
     composed: ComposedFiles | None = None,
     takes_pipes: bool = False,
 ) -> YamlDocument:
-    """Read a YAML file; whatever is wrong with it is in `problems`.
+    """Read a YAML file; all errors are in `problems`.
 
-    It may include files below `root`, by default its own folder. It may be a pipe if `takes_pipes`.
-    `composed` keeps the valid files of a project, so that documents that share one read it once.
+    The file may include files below `root`, by default its own folder. It may be a pipe if
+    `takes_pipes` is true. `composed` caches the valid files of a project, so that shared files are
+    read only once.
     """
     file = os.fspath(path)
     name = show_path(display_path(file))
@@ -126,7 +127,7 @@ def _find_markers(value: Any, marks: Marks, path: FieldPath) -> Iterator[Issue]:
 
 
 def _place(text: str, mark: Place) -> Place:
-    """Return the line of the marker: in a long text, not the line where the text begins."""
+    """Return the line of the marker, which may be inside a long text."""
     if not isinstance(text, Authored) or not text.line:
         return mark
     line = text.line + text.count("\n", 0, text.index(TODO_MARKER))

@@ -1,18 +1,19 @@
-"""Read the text of a file, and the files that a document includes.
+"""Read text files, and the files that a document includes.
 
-    long_description: !include README.md       the text, without white space at its ends
+    long_description: !include README.md       the text, without surrounding whitespace
     definition:
       $ref: definitions/qa.yaml                the values
 
-A file is UTF-8, with or without a byte order mark, and at most 10 MB. Every line ends in a plain
-newline, so lines count as in an editor.
+A file must be UTF-8, with or without a byte order mark, and at most 10 MB. Line endings are
+converted to newlines, so line numbers match those in editors.
 
-Paths are relative to the file that they are written in. They lead, symbolic links resolved, to a
-regular file in the project, or below a folder of `--include-root`: a document cannot read other
-files of the machine, and a named pipe or a device cannot stop the reading.
+Paths are relative to the file that contains them. With symbolic links resolved, they must refer to
+a regular file in the project or below a folder of `--include-root`. A document therefore cannot
+read other files on the machine, and a named pipe or a device cannot block reading.
 
-Keys next to `$ref` are merged with those of the file, one level deep; for a key in both, the file's
-value is used. A `$ref` may be an item of a list; it stays one item, even if the file is a list.
+Keys next to `$ref` are merged with the keys in the file, one level deep. If both have a key, the
+value in the file is used. A `$ref` may be an item of a list. It remains one item, even if the file
+contains a list.
 """
 
 import os
@@ -42,13 +43,13 @@ class TextFile(NamedTuple):
 
     text: str
     path: str
-    """To open it, and to resolve paths in it."""
+    """Path for opening the file and resolving paths in it."""
     shown: str
-    """For messages: relative to the current folder if it is below it, otherwise as given."""
+    """Path for messages: relative to the current folder if possible, otherwise as given."""
 
 
 class Mistake(Struct, frozen=True):
-    """Why a text, or a value in it, cannot be read."""
+    """The reason why a text or a value cannot be read."""
 
     rule: str
     detail: str
@@ -62,7 +63,7 @@ _more_roots: ContextVar[tuple[str, ...]] = ContextVar("_more_roots", default=())
 
 @contextmanager
 def allow_includes_below(folders: Iterable[str]) -> Iterator[None]:
-    """Let documents also include files below these folders."""
+    """Allow documents to include files below these folders."""
     token = _more_roots.set((*_more_roots.get(), *map(os.path.realpath, folders)))
     try:
         yield
@@ -71,14 +72,15 @@ def allow_includes_below(folders: Iterable[str]) -> Iterator[None]:
 
 
 def list_include_roots(root: str | os.PathLike[str]) -> tuple[str, ...]:
-    """Return the folders below which the documents of a project may include files."""
+    """Return the folders from which the documents of a project may include files."""
     return (os.path.realpath(root), *_more_roots.get())
 
 
 def read_text(path: str, *, takes_pipes: bool = False) -> TextFile | Mistake:
-    """Return the text of a file, or why it cannot be read.
+    """Return the text of a file, or the reason why it cannot be read.
 
-    A named pipe or a device is refused, unless `takes_pipes`: opening it may wait forever.
+    Named pipes and devices are rejected unless `takes_pipes` is true, because opening them may
+    block forever.
     """
     try:
         if not takes_pipes and (kind := _special_file(path)):
@@ -92,14 +94,14 @@ def read_text(path: str, *, takes_pipes: bool = False) -> TextFile | Mistake:
     if len(data) > MAX_BYTES:
         return Mistake(
             "too_large",
-            f"expected at most {MAX_BYTES // 1_000_000} MB, the file is larger",
+            f"expected at most {MAX_BYTES // 1_000_000} MB, but the file is larger",
             "move data to a dataset file",
         )
     return _decode(data, path)
 
 
 def _special_file(path: str) -> str:
-    """Return what a file is, unless it is a regular file or a directory."""
+    """Return the type of a special file; empty for regular files and directories."""
     mode = os.stat(path).st_mode  # noqa: PTH116 - a path may have a NUL byte
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         return ""
@@ -109,10 +111,11 @@ def _special_file(path: str) -> str:
 
 
 def check_inside(written: str, file: str, roots: Sequence[str]) -> str:
-    """Return why a path, written in a document, may not be included; `""` if it may."""
+    """Return why a path in a document may not be included; `""` if it may."""
     try:
         real = Path(os.path.realpath(path_beside(file, written)))
-    except (OSError, ValueError):  # a NUL byte in the path: to open it says so
+    except (OSError, ValueError):
+        # A NUL byte in the path, which is reported when the file is opened.
         return ""
     if any(real.is_relative_to(root) for root in roots):
         return ""
@@ -123,20 +126,21 @@ OUTSIDE_HINT = "copy it into the project, or allow its folder with `--include-ro
 
 
 def display_path(path: str) -> str:
-    """Return a path as messages show it."""
-    tidy = os.path.normpath(path)
-    if "\0" in path or os.path.realpath(tidy) != os.path.realpath(path):
-        return path  # `link/..` is not where it seems
-    if Path(tidy).is_absolute():
+    """Return a path for messages."""
+    normalized = os.path.normpath(path)
+    if "\0" in path or os.path.realpath(normalized) != os.path.realpath(path):
+        return path  # `link/..` may be a different folder
+    if Path(normalized).is_absolute():
         try:
-            tidy = str(Path(tidy).relative_to(Path.cwd()))
-        except (ValueError, OSError):  # it is elsewhere; or there is no current folder any more
-            return tidy
-    return tidy
+            normalized = str(Path(normalized).relative_to(Path.cwd()))
+        except (ValueError, OSError):
+            # Not below the current folder, or the current folder was deleted.
+            return normalized
+    return normalized
 
 
 def path_beside(file: str, written: str) -> str:
-    """Resolve a path that is written in a file, relative to that file."""
+    """Resolve a path relative to the file that contains it."""
     return os.path.join(os.path.dirname(file), written)  # noqa: PTH118, PTH120 - `..` must stay
 
 
@@ -148,7 +152,7 @@ def _decode(data: bytes, path: str) -> TextFile | Mistake:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        detail = f"expected UTF-8, but the byte 0x{data[error.start]:02x} is not"
+        detail = f"expected UTF-8, but byte 0x{data[error.start]:02x} is invalid"
         return Mistake("not_text", detail, "save it as UTF-8", _line(data, error.start))
     if "\r" in text:
         text = _ENDS.sub("\n", text)
@@ -170,7 +174,7 @@ def _explain_os_error(error: OSError) -> str:
 
 
 def read_include(written: str, file: str, roots: Sequence[str]) -> Authored | Mistake:
-    """Return the text of a file, with the place of its first line that is not blank."""
+    """Return the text of a file with the place of its first non-blank line."""
     if not written.strip():
         return Mistake("bad_include", "expected the path of a file after `!include`")
     if wrong := check_inside(written.strip(), file, roots):
@@ -184,7 +188,7 @@ def read_include(written: str, file: str, roots: Sequence[str]) -> Authored | Mi
 
 
 def check_ref(written: object) -> Mistake | None:
-    """Return why this cannot be a reference, if that is clear before any file is opened."""
+    """Return why this is not a valid reference, if this is known without opening a file."""
     if not isinstance(written, str) or not written.strip() or "\0" in written:
         return Mistake("bad_ref", f"expected the path of a YAML file, got `{written!r}`")
     if "://" in written:
@@ -203,6 +207,6 @@ def check_ref(written: object) -> Mistake | None:
 
 
 def explain_unreadable(rule: str, written: str, mistake: Mistake) -> Mistake:
-    """Return the same reason, for the place where the path is written."""
+    """Return the mistake for the place of the path in the including file."""
     line = f":{mistake.line}" if mistake.line > 1 else ""
     return Mistake(rule, f"`{written}{line}`: {mistake.detail}", mistake.hint)

@@ -1,12 +1,12 @@
-"""What is kept of the prompts, and queries on it.
+"""Compact storage of prompts for lint, and queries on it.
 
-Kept:       per record three 64-bit numbers (of its text and words), and one for each
-            of its targets; per distinct prompt its words, four bytes each. Never a text.
-Bound:      10,000,000 words (200,000 prompts of 50), which is 40 MB, and 300 MB more while they
-            are compared. Prompts beyond that are counted, but not compared.
+Kept:       three 64-bit digests per record (of its text and words), and one per target; the words
+            of each distinct prompt, four bytes each. No text is kept.
+Limit:      10,000,000 words (200,000 prompts of 50 words), which need 40 MB, and 300 MB more during
+            the comparison. Further prompts are counted but not compared.
 
-A word is represented by its CRC-32. Two words that share one (a chance of one in four billion per
-pair) make two prompts look equal in that word.
+A word is represented by its CRC-32. Two words with the same CRC-32 (a chance of one in four billion
+per pair) count as equal.
 """
 
 from array import array
@@ -24,36 +24,37 @@ MOST_WORDS = 10_000_000
 LONGEST_PHRASE = 3
 _BLOCK = 1 << 20
 _FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
-"""Odd multipliers: a phrase is the sum of its words, each times its multiplier, modulo 2^64."""
+"""Odd multipliers: a phrase is the sum of its words times their multipliers, modulo 2^64."""
 
 Phrase = tuple[int, ...]
-"""A few words, each as its CRC-32."""
+"""A few words, each represented by its CRC-32."""
 
 
 def phrase(words: Iterable[bytes]) -> Phrase:
-    """Return words as numbers."""
+    """Convert words to numbers."""
     return tuple(map(crc32, words))
 
 
 class PromptCorpus:
-    """The prompts seen so far, each distinct wording once; `add` returns a prompt's number."""
+    """The prompts so far, each distinct wording once. `add` returns the number of a prompt."""
 
     def __init__(self, most_words: int = MOST_WORDS) -> None:
         self.most_words = most_words
         self._texts: dict[int, int] = {}
-        """The text that a model gets, alone and with its category → the first record with it."""
+        """Rendered text, alone and with its category → first record with it."""
         self._wordings: dict[int, int] = {}
-        """The words of a prompt, its category and examples → its number."""
+        """Words, category and examples of a prompt → its number."""
         self._targets: list[Phrase] = []
         self._records = array("Q")
         self.categories: list[str] = []
         self.kinds = array("Q")
-        """Prompt → what must be equal for a comparison: category, examples, numbers, symbols."""
+        """Prompt → category, examples, numbers and symbols, which must be equal for a
+        comparison."""
         self.words = array("I")
         self.starts = array("Q", [0])
-        """Where the words of each prompt begin, and where those of the last one end."""
+        """Start of each prompt's words, and the end of the last prompt's."""
         self.left_out = 0
-        """Number of prompts that did not fit."""
+        """Number of prompts beyond the limit."""
 
     def __len__(self) -> int:
         return len(self._records)
@@ -63,23 +64,23 @@ class PromptCorpus:
         return self._records[prompt]
 
     def share_a_target(self, first: int, second: int) -> bool:
-        """Whether some answer is correct for both prompts."""
+        """Whether an answer is correct for both prompts."""
         return not set(self._targets[first]).isdisjoint(self._targets[second])
 
     def add(self, record: int, task: TaskSpec, words: PromptWords) -> tuple[int, Seen]:
-        """Add one record; return its prompt's number, and what earlier records share with it."""
+        """Add a record; return the number of its prompt and its similarities to earlier records."""
         text = _digest(normalize(render(task)).encode())
         anywhere = self._texts.setdefault(text, record)
-        here = self._texts.setdefault(text ^ crc32(task.category.encode()), record)
-        same_text = None if here == record else here
-        elsewhere = None if here != record or anywhere == record else anywhere
+        first_record = self._texts.setdefault(text ^ crc32(task.category.encode()), record)
+        same_text = None if first_record == record else first_record
+        elsewhere = None if first_record != record or anywhere == record else anywhere
         spoken = array("I", map(crc32, words.all))
         examples = [
             text for shot in task.few_shot_examples for text in (shot.prompt, shot.completion)
         ]
         kind = _digest("\0".join([task.category, *examples, ""]).encode() + words.exact)
         targets = phrase(normalize(target).encode() for target in task.targets)
-        # Without a word there is no wording, only a text.
+        # A prompt without words is compared only as text.
         wording = _digest(b"%d " % kind + (spoken.tobytes() or task.prompt.encode()))
         prompt = self._wordings.setdefault(wording, len(self))
         if prompt == len(self):
@@ -99,7 +100,7 @@ class PromptCorpus:
         return prompt, Seen(same_text, elsewhere, self.first(prompt), contradicts)
 
     def find_phrases(self, phrases: Sequence[Phrase]) -> Iterator[tuple[int, int]]:
-        """Yield (index of the phrase, prompt), once for each prompt that contains a phrase.
+        """Yield (index of the phrase, prompt) once for each prompt that contains a phrase.
 
         A phrase has one to three words.
         """
@@ -109,14 +110,16 @@ class PromptCorpus:
             indices = [index for index, phrase in enumerate(phrases) if len(phrase) == size]
             if not indices:
                 continue
-            wanted = codes(np.array([phrases[index] for index in indices], np.uint32).T)
-            order = np.argsort(wanted)
-            wanted = wanted[order]
+            phrase_codes = codes(np.array([phrases[index] for index in indices], np.uint32).T)
+            order = np.argsort(phrase_codes)
+            phrase_codes = phrase_codes[order]
             for begin, end in blocks(starts):
                 ends = range(end - size + 1, end + 1)
-                here = codes([words[begin + i : max(begin, stop)] for i, stop in enumerate(ends)])
-                nearest = np.searchsorted(wanted, here).clip(max=len(wanted) - 1)
-                at = np.flatnonzero(wanted[nearest] == here)
+                block_codes = codes(
+                    [words[begin + i : max(begin, stop)] for i, stop in enumerate(ends)]
+                )
+                nearest = np.searchsorted(phrase_codes, block_codes).clip(max=len(phrase_codes) - 1)
+                at = np.flatnonzero(phrase_codes[nearest] == block_codes)
                 prompts = np.searchsorted(starts, at + begin, side="right") - 1
                 inside = at + begin + size <= starts[prompts + 1]
                 pairs = order[nearest[at[inside]]] << 32 | prompts[inside]
@@ -125,7 +128,7 @@ class PromptCorpus:
 
 
 def codes(columns: Sequence[Integers] | Integers) -> Integers:
-    """Return a number for each row of at most three words."""
+    """Return one number per row of at most three words."""
     total = np.zeros(len(columns[0]), np.uint64)
     for column, factor in zip(columns, _FACTORS, strict=False):
         total += column.astype(np.uint64) * np.uint64(factor)
@@ -133,7 +136,7 @@ def codes(columns: Sequence[Integers] | Integers) -> Integers:
 
 
 def blocks(starts: Integers) -> Iterator[tuple[int, int]]:
-    """Yield runs of whole prompts, each about one block of words long."""
+    """Yield ranges of whole prompts, each about one block of words long."""
     begin, last = 0, int(starts[-1])
     while begin < last:
         end = int(starts[starts.searchsorted(min(begin + _BLOCK, last))])

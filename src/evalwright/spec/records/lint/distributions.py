@@ -3,27 +3,28 @@
 `skewed_letters`: the correct letters of the multiple-choice records are far from evenly
 distributed.
 
-Why:    a model that always answers the most frequent letter beats chance without reading a
-        question, and a model that prefers some letter is scored on that preference.
-Wrong:  when the order of the options has a meaning (numbers in ascending order, `yes` before `no`)
+Why:    a model that always answers the most frequent letter beats chance without reading the
+        questions, and a model's preference for a letter affects its score.
+Wrong:  if the order of the options has a meaning (numbers in ascending order, `yes` before `no`)
         and cannot be shuffled.
 
-Reported once per file, if there are at least 20 such records, some letter is correct at least 1.5
-times or at most half as often as in a uniform distribution, and a distribution this uneven has a
-probability below 0.001. Records whose options were not found do not count.
+Reported once per file if there are at least 20 such records, a letter is correct at least 1.5 times
+or at most half as often as in a uniform distribution, and the probability of such an uneven
+distribution is below 0.001. Records whose options were not found do not count.
 
-`uneven_length`: a prompt is far longer or shorter than the others of its category.
+`uneven_length`: a prompt is much longer or shorter than others in its category.
 
-Why:    a prompt of 40 times the usual length is often a document pasted in by mistake, one of a
-        thirtieth a prompt that was cut off; both cost money or points unintentionally.
-Wrong:  when a category holds a few records of another kind (one long-context question among short
-        ones). If more than one record in twenty is far off, the category is mixed and the whole
-        category is skipped.
+Why:    a prompt with 40 times the usual length is often a document that was pasted by mistake, and
+        a prompt with a thirtieth of it may have been cut off. Both cost money or points
+        unintentionally.
+Wrong:  if a category contains a few records of a different kind (one long-context question among
+        short ones). If more than one record in twenty is far off, the category is mixed, and it is
+        skipped.
 
-Far off is 50 times the median, or its fiftieth; or 8 times, when the robust z-score of the
-logarithm of the length is above 6 as well: z = 0.6745 · (x - median) / MAD, with MAD the median
-distance from the median. Iglewicz & Hoaglin (1993), How to Detect and Handle Outliers, take 3.5.
-Categories with fewer than 10 records are skipped.
+A length is far off if it differs from the median by a factor of 50, or by a factor of 8 if the
+robust z-score of its logarithm is also above 6: z = 0.6745 · (x - median) / MAD, where MAD is the
+median distance from the median. Iglewicz & Hoaglin (1993), How to Detect and Handle Outliers, use
+3.5. Categories with fewer than 10 records are skipped.
 """
 
 from array import array
@@ -48,7 +49,7 @@ _ROUNDING = 1e-9
 
 
 class SkewedLetters(Rule):
-    """Counts; nothing else is kept."""
+    """Keeps only counts."""
 
     name = "skewed_letters"
 
@@ -56,10 +57,11 @@ class SkewedLetters(Rule):
         self._first: int | None = None
         self._right: Counter[str] = Counter()
         self._even: Counter[str] = Counter()
-        """For k options, 1/k of a record to each letter; in 60ths, so that sums are exact."""
+        """Expected counts: 1/k of a record per letter for k options, in 60ths, so that sums are
+        exact."""
 
     def look(self, record: LintedRecord) -> Iterable[Finding]:
-        """Count one record."""
+        """Count a record."""
         if record.task.category != "mcq":
             return ()
         offered = [option.letter for option in find_options(record.task.prompt)]
@@ -78,30 +80,31 @@ class SkewedLetters(Rule):
         records = self._right.total()
         if self._first is None or records < _FEWEST_ANSWERS:
             return
-        even = {letter: self._even[letter] / 60 for letter in sorted(self._even)}
-        ratios = [self._right[letter] / expected for letter, expected in even.items()]
+        expected_counts = {letter: self._even[letter] / 60 for letter in sorted(self._even)}
+        ratios = [self._right[letter] / expected for letter, expected in expected_counts.items()]
         if min(ratios) > _SELDOM and max(ratios) < _OFTEN:
             return
-        statistic = sum((self._right[letter] - e) ** 2 / e for letter, e in even.items())
-        if chi_square_tail(statistic, len(even) - 1) >= _MOST_P:
+        statistic = sum((self._right[letter] - e) ** 2 / e for letter, e in expected_counts.items())
+        if chi_square_tail(statistic, len(expected_counts) - 1) >= _MOST_P:
             return
-        counts = ", ".join(f"{letter} {self._right[letter]}" for letter in even)
-        favourite, most = self._right.most_common(1)[0]
+        counts = ", ".join(f"{letter} {self._right[letter]}" for letter in expected_counts)
+        favorite, most_frequent = self._right.most_common(1)[0]
         detail = (
-            f"of {records} answers {counts}: always answering {favourite} scores "
-            f"{most / records:.0%} "
-            f"where an even spread gives {even[favourite] / records:.0%}; shuffle the options"
+            f"of {records} answers {counts}: always answering {favorite} scores "
+            f"{most_frequent / records:.0%} "
+            f"where an even distribution gives {expected_counts[favorite] / records:.0%}; "
+            "shuffle the options"
         )
         yield Finding(self._first, self.name, "targets", detail, of_file=True)
 
 
 def chi_square_tail(x: float, df: int) -> float:
-    """Return the probability that chi-square with `df` degrees of freedom exceeds x.
+    """Return the probability that a chi-square variable with `df` degrees of freedom exceeds x.
 
     df even: e^(-x/2) · Σ (x/2)^r / r!                        r = 0 … df/2 - 1
     df odd:  erfc(√(x/2)) + √(2/π) e^(-x/2) · Σ x^(r-½) / (1·3·5…(2r-1))    r = 1 … (df-1)/2
 
-    Abramowitz & Stegun (1964), 26.4.4 and 26.4.5: finite sums, so no series has to converge.
+    Abramowitz & Stegun (1964), 26.4.4 and 26.4.5. Both sums are finite.
     """
     if df % 2:
         term, total = sqrt(x), 0.0
@@ -117,7 +120,7 @@ def chi_square_tail(x: float, df: int) -> float:
 
 
 class UnevenLength(Rule):
-    """Twelve bytes per record."""
+    """Keeps twelve bytes per record."""
 
     name = "uneven_length"
 
@@ -126,7 +129,7 @@ class UnevenLength(Rule):
         self._lengths: dict[str, array[int]] = {}
 
     def look(self, record: LintedRecord) -> Iterable[Finding]:
-        """Measure one prompt."""
+        """Measure a prompt."""
         category = record.task.category
         self._records.setdefault(category, array("Q")).append(record.number)
         self._lengths.setdefault(category, array("I")).append(len(record.task.prompt))

@@ -1,34 +1,34 @@
-"""Rules about records that ask the same question, or nearly the same.
+"""Rules about records that ask the same, or nearly the same, question.
 
-`duplicate_prompt`: a record asks word for word what an earlier one asks.
+`duplicate_prompt`: a record has the same prompt as an earlier record.
 
-Why:    the record counts twice in every mean, and its confidence interval treats two copies
-        as two observations. If the targets differ as well, one of the two is wrong.
-Wrong:  when a question is repeated on purpose, to be scored by two metrics; for questions about
+Why:    the question counts twice in every mean, and confidence intervals treat the copies as two
+        observations. If the targets also differ, one of the records is wrong.
+Wrong:  if a question is repeated on purpose, to be scored by two metrics, and for questions about
         capital letters.
 
-Compared is the text that a model gets, including examples, without case and whitespace.
+The rendered texts, including examples, are compared, ignoring case and whitespace.
 
-`near_duplicate`: a record asks nearly what another asks, and the same answer is correct.
+`near_duplicate`: a record asks nearly the same question as another, with the same correct answer.
 
 Why:    the question counts nearly twice, and a model that has seen one has seen the other.
 Wrong:  for questions that are similar on purpose and whose answers happen to agree (one passage,
         two short questions, both `yes`), and for questions about punctuation.
 
-Nearly: the same words without punctuation; or at most one word in twenty differs, four at most,
-and both share a target. Numbers and symbols must be equal: `17 + 24` is not nearly
-`17 + 25`. If targets differ, the small difference is what the question is about, and nothing
-is reported.
+Prompts are nearly the same if they have the same words without punctuation, or if at most one word
+in twenty, and at most four words, differ and both records share a target. Numbers and symbols must
+be equal: `17 + 24` and `17 + 25` are different. If the targets differ, the small difference is
+probably essential, and nothing is reported.
 
-Prompts are compared with those of their kind (category, examples, numbers, symbols), in the whole
-text, and also in the part of it that is not from a template. Any three consecutive words that
-more than five prompts have count as a template. So 5,000 reviews under one long instruction are
-compared by the reviews.
+Prompts are compared only if category, examples, numbers and symbols are equal. Both the whole text
+and the part that is not from a template are compared. Three consecutive words that occur in more
+than five prompts count as part of a template. Therefore, 5,000 reviews after the same long
+instruction are compared by the reviews.
 
-Rare triples also select which prompts to compare at all. A triple that five prompts have makes
-ten pairs, so the work grows with the number of words, not with its square.
-
-Does not:   find more than five prompts that are all nearly the same: those look like a template.
+Rare triples also select the prompts to compare. A triple in five prompts results in ten pairs, so
+the work grows linearly with the number of words.
+Does not:   find more than five prompts that are all nearly the same, because they look like a
+            template.
 """
 
 from collections.abc import Iterable, Iterator
@@ -50,14 +50,14 @@ ONE_IN = 20
 MOST_CHANGED = 4
 MOST_OF_ONE_TEXT = 5
 _SHARED_AT_LEAST = 0.7
-"""Share of the rare triples of either prompt. A changed word breaks three; 20 words have 18."""
+"""Minimum share of common rare triples. A changed word breaks three of the 18 in 20 words."""
 _PROMPT_BITS = 24
-"""Bits to number the prompts whose words are kept: fewer than 2^24, as each has a word."""
+"""Bits of prompt numbers: there are fewer than 2^24 prompts with words."""
 _HALF, _LOW = 32, 0xFFFFFFFF
 
 
 class DuplicatePrompt(Rule):
-    """Keeps nothing itself; the corpus keeps a 64-bit number per text."""
+    """Keeps no data; the corpus keeps a 64-bit number per text."""
 
     name = "duplicate_prompt"
 
@@ -75,7 +75,7 @@ class DuplicatePrompt(Rule):
 
 
 class NearDuplicate(Rule):
-    """Keeps nothing itself; the corpus keeps four bytes per word."""
+    """Keeps no data; the corpus keeps four bytes per word."""
 
     name = "near_duplicate"
 
@@ -92,15 +92,15 @@ class NearDuplicate(Rule):
         yield Finding(record.number, self.name, "prompt", detail)
 
     def end(self) -> Iterable[Finding]:
-        """Report, for each group of near duplicates, all but the first."""
+        """Report all but the first prompt of each group of near duplicates."""
         if len(self._corpus) < _FEWEST_PROMPTS:
             return
-        beside: dict[int, set[int]] = {}
+        neighbors: dict[int, set[int]] = {}
         for first, second in SimilarPrompts(self._corpus).pairs():
-            beside.setdefault(first, set()).add(second)
-            beside.setdefault(second, set()).add(first)
-        for prompt in _all_but_the_first(beside):
-            nearest = self._places.describe(self._corpus.first(min(beside[prompt])))
+            neighbors.setdefault(first, set()).add(second)
+            neighbors.setdefault(second, set()).add(first)
+        for prompt in _all_but_the_first(neighbors):
+            nearest = self._places.describe(self._corpus.first(min(neighbors[prompt])))
             detail = (
                 f"nearly the same words as {nearest}, the same numbers and a target in common: "
                 "the record counts twice; remove one, or make them differ"
@@ -108,23 +108,23 @@ class NearDuplicate(Rule):
             yield Finding(self._corpus.first(prompt), self.name, "prompt", detail)
 
 
-def _all_but_the_first(beside: dict[int, set[int]]) -> Iterable[int]:
-    """Yield the members of each connected group except its smallest."""
+def _all_but_the_first(neighbors: dict[int, set[int]]) -> Iterable[int]:
+    """Yield all members of each connected group except the smallest."""
     seen: set[int] = set()
-    for start in sorted(beside):
+    for start in sorted(neighbors):
         if start in seen:
             continue
         seen.add(start)
         waiting = [start]
         while waiting:
-            for neighbour in beside[waiting.pop()] - seen:
+            for neighbour in neighbors[waiting.pop()] - seen:
                 seen.add(neighbour)
                 waiting.append(neighbour)
                 yield neighbour
 
 
 class SimilarPrompts:
-    """The comparison of all prompts of a corpus. It needs numpy, which takes 0.1 s to import."""
+    """Compares all prompts of a corpus. It needs numpy, whose import takes 0.1 s."""
 
     def __init__(self, corpus: PromptCorpus) -> None:
         self._corpus = corpus
@@ -141,12 +141,12 @@ class SimilarPrompts:
                 yield first, second
 
     def _candidates(self) -> Iterator[tuple[int, int]]:
-        threes = self._threes()
-        prompts = (threes & np.uint64((1 << _PROMPT_BITS) - 1)).astype(np.uint32)
-        threes >>= np.uint64(_PROMPT_BITS)
-        begins = np.flatnonzero(_is_new(threes))
-        sizes = np.diff(begins, append=len(threes))
-        self._templates = threes[begins[sizes > MOST_OF_ONE_TEXT]]
+        triples = self._triples()
+        prompts = (triples & np.uint64((1 << _PROMPT_BITS) - 1)).astype(np.uint32)
+        triples >>= np.uint64(_PROMPT_BITS)
+        begins = np.flatnonzero(_is_new(triples))
+        sizes = np.diff(begins, append=len(triples))
+        self._templates = triples[begins[sizes > MOST_OF_ONE_TEXT]]
         rare = np.repeat(sizes <= MOST_OF_ONE_TEXT, sizes)
         has = np.bincount(prompts[rare], minlength=len(self._kinds))
         pieces = []
@@ -158,14 +158,14 @@ class SimilarPrompts:
                 pieces.append(first[alike].astype(np.int64) << _HALF | second[alike])
         pairs, shared = np.unique(np.concatenate(pieces), return_counts=True)
         first, second = pairs >> _HALF, pairs & _LOW
-        enough = shared >= _SHARED_AT_LEAST * np.maximum(has[first], has[second])
-        yield from zip(first[enough].tolist(), second[enough].tolist(), strict=True)
+        are_similar = shared >= _SHARED_AT_LEAST * np.maximum(has[first], has[second])
+        yield from zip(first[are_similar].tolist(), second[are_similar].tolist(), strict=True)
 
-    def _threes(self) -> Integers:
-        """Return all triples of consecutive words with their prompt, sorted, each once.
+    def _triples(self) -> Integers:
+        """Return all distinct triples of consecutive words with their prompts, sorted.
 
-        The upper 40 bits are the words', the lower 24 the prompt's. Prompts that are too short to
-        be nearly the same as another are left out.
+        The upper 40 bits represent the words, the lower 24 the prompt. Prompts that are too short
+        to have near duplicates are excluded.
         """
         sizes = np.diff(self._starts)
         pieces: list[Integers] = [np.empty(0, np.uint64)]
@@ -174,8 +174,8 @@ class SimilarPrompts:
             prompts = np.repeat(np.arange(len(sizes), dtype=np.uint64)[inside], sizes[inside])
             long_enough = np.repeat(sizes[inside] >= ONE_IN, sizes[inside])[2:]
             at = np.flatnonzero(long_enough & (prompts[:-2] == prompts[2:]))
-            threes = _threes_of(self._words[begin:end])[at]
-            pieces.append(threes << np.uint64(_PROMPT_BITS) | prompts[at])
+            triples = _make_triples(self._words[begin:end])[at]
+            pieces.append(triples << np.uint64(_PROMPT_BITS) | prompts[at])
         packed = np.concatenate(pieces)
         packed.sort()
         return packed[_is_new(packed)]
@@ -191,13 +191,13 @@ class SimilarPrompts:
         return words
 
     def _without_templates(self, prompt: int) -> list[int]:
-        """Return the words that are in some rare triple."""
+        """Return the words that are in a rare triple."""
         words = self._slice(prompt)
-        threes = _threes_of(words)
+        triples = _make_triples(words)
         if not len(self._templates):
             return self._all_words(prompt)
-        places = np.searchsorted(self._templates, threes).clip(max=len(self._templates) - 1)
-        rare = self._templates[places] != threes
+        places = np.searchsorted(self._templates, triples).clip(max=len(self._templates) - 1)
+        rare = self._templates[places] != triples
         own = np.zeros(len(words), bool)
         for shift in range(3):
             own[shift : shift + len(rare)] |= rare
@@ -214,7 +214,7 @@ def _is_new(values: Integers) -> Booleans:
     return new
 
 
-def _threes_of(words: Integers) -> Integers:
+def _make_triples(words: Integers) -> Integers:
     return codes([words[:-2], words[1:-1], words[2:]]) >> np.uint64(_PROMPT_BITS)
 
 

@@ -1,9 +1,9 @@
-"""The types of lint: what a rule sees, and what it reports.
+"""Types of lint: the input and output of rules.
 
-LintedRecord   one record, read once for all rules
-Finding        what a rule reports about a record
-Places         the places of the records, to refer to one in a finding about another
-Rule           sees every record, and is queried at the end
+LintedRecord   a record, parsed once for all rules
+Finding        a finding of a rule about a record
+Places         the lines and ids of records, for references in findings Rule           the base
+class of rules
 """
 
 from array import array
@@ -17,31 +17,31 @@ _LONGEST = 60
 
 
 class Seen(NamedTuple):
-    """What the records before this one had in common with it; records are numbered from 0."""
+    """Similarities of a record to earlier records, which are numbered from 0."""
 
     same_text: int | None = None
-    """The first of its category that renders to the same text, case and whitespace aside."""
+    """First record in the same category with the same text, ignoring case and whitespace."""
     elsewhere: int | None = None
-    """The first that does so in another category, if there is none in its own."""
+    """First such record in a different category, if there is none in the same category."""
     same_words: int | None = None
-    """The first of the same category and examples with the same words, punctuation aside."""
+    """First record with the same category, examples and words, ignoring punctuation."""
     contradicts: bool = False
-    """Whether none of its targets is a target of those with the same words."""
+    """Whether it has no target in common with the records with the same words."""
 
 
 class LintedRecord(NamedTuple):
-    """One record, as the rules see it."""
+    """A record, prepared for the rules."""
 
     number: int
     task: TaskSpec
     words: PromptWords
     prompt: int
-    """Its prompt's number in the corpus."""
+    """Number of the prompt in the corpus."""
     seen: Seen
 
 
 class Finding(NamedTuple):
-    """What a rule reports: about a record, or about the file, at the first affected record."""
+    """A finding about a record, or about the file, located at the first affected record."""
 
     record: int
     rule: str
@@ -51,38 +51,38 @@ class Finding(NamedTuple):
 
 
 class Rule:
-    """Sees every record in order, and is queried once more at the end."""
+    """Receives all records in order, and may report findings per record and at the end."""
 
     name: str
 
     def look(self, record: LintedRecord) -> Iterable[Finding]:  # noqa: ARG002 - for subclasses
-        """Return the findings that this record and those before it allow."""
+        """Return the findings that depend on this record and earlier records."""
         return ()
 
     def end(self) -> Iterable[Finding]:
-        """Return the findings that need the whole file."""
+        """Return the findings that depend on the whole file."""
         return ()
 
 
 class Places:
-    """The line and the id of every record; the ids are those that `check` keeps anyway."""
+    """The line and id of every record; `check` keeps the ids in any case."""
 
     def __init__(self) -> None:
         self._lines = array("Q")
         self._ids: list[str] = []
 
     def add(self, line: int, task_id: str) -> int:
-        """Store one, and return its number."""
+        """Store the place of a record and return its number."""
         self._lines.append(line)
         self._ids.append(task_id)
         return len(self._ids) - 1
 
     def describe(self, record: int) -> str:
-        """Return the record's name for a message."""
+        """Describe a record for a message."""
         return f"line {self._lines[record]} (`{self._ids[record]}`)"
 
     def issue(self, finding: Finding) -> Issue:
-        """Return a finding as an issue; one about the whole file has no task id."""
+        """Convert a finding to an issue. Findings about the whole file have no task id."""
         return Issue(
             line=self._lines[finding.record],
             rule=finding.rule,
@@ -94,20 +94,20 @@ class Places:
 
 
 def explain_repeat(record: LintedRecord) -> str:
-    """Return the consequence of a question that an earlier record asks."""
+    """Return the consequence of a repeated question."""
     if not record.seen.contradicts:
         return "so the record counts twice; remove one"
-    if record.task.category in ("summary", "code_exec"):  # two targets may both be right
+    if record.task.category in ("summary", "code_exec"):  # both targets may be right
         return "with different targets, so the record counts twice; merge them into one record"
-    return "with different targets: at most one of the two can be right; remove the other"
+    return "with different targets: at most one of the records can be right; remove the other"
 
 
 def normalize(text: str) -> str:
-    """Return the text without case and whitespace differences."""
+    """Return the text without differences in case and whitespace."""
     return " ".join(text.split()).casefold()
 
 
 def quote_text(text: str) -> str:
-    """Return the text for a message: one line, shortened, in backticks."""
+    """Quote a text for a message: on one line, shortened, in backticks."""
     line = " ".join(text.split())
     return f"`{line if len(line) <= _LONGEST else f'{line[: _LONGEST - 1]}…'}`"

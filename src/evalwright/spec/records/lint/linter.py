@@ -1,7 +1,7 @@
-"""Lint a file: every rule over a stream of records.
+"""Lint a file: apply all rules to a stream of records.
 
-Findings are in the order of their lines, those about the whole file last; so they are held until
-the last record is read. Memory: see `corpus` (bounded), and about 20 bytes per record.
+Findings are sorted by line, with findings about the whole file last, so they are kept until the
+last record has been read. Memory is limited (see `corpus`), except for about 20 bytes per record.
 """
 
 from collections.abc import Iterator
@@ -32,11 +32,11 @@ RULES = (
     "unreachable_target",
     "empty_target",
 )
-"""Findings on one line are in this order."""
+"""Order of findings on the same line."""
 
 
 class Linter:
-    """Applies all rules to a stream of records: `add` each, then `findings`."""
+    """Applies all rules to a stream of records: call `look` for each record, then `end`."""
 
     def __init__(self, *, most_words: int = MOST_WORDS) -> None:
         self._places = Places()
@@ -53,14 +53,14 @@ class Linter:
 
     @property
     def notes(self) -> list[str]:
-        """What was not checked, in words; complete after the last record."""
+        """Notes about checks that were skipped, complete after the last record."""
         left_out = self._corpus.left_out
         why = f"the file has more than {self._corpus.most_words:,} words"
         note = f"{left_out:,} prompts were not checked for near duplicates: {why}"
         return [note] if left_out else []
 
     def look(self, line: int, task: TaskSpec) -> None:
-        """Add one record."""
+        """Add a record."""
         number = self._places.add(line, task.task_id)
         words = split_words(task.prompt)
         prompt, seen = self._corpus.add(number, task, words)
@@ -78,11 +78,11 @@ class Linter:
 
 
 class Linting(Checking):
-    """Iterate once. `valid` counts the records linted, `errors` and `rules` the findings.
+    """Iterate once. `valid` counts the linted records, `errors` and `rules` the findings.
 
-    A record that breaks a rule of the spec is not linted, only counted in `skipped`: `validate`
-    reports what is wrong with it. A file that cannot be read to its end is linted up to there;
-    with `raises`, the iteration then ends with `Unreadable`.
+    An invalid record is not linted, only counted in `skipped`; `validate` reports its errors. If a
+    file cannot be read to its end, the part before is linted. With `raises`, the iteration then
+    ends with `Unreadable`.
     """
 
     level = "warning"
@@ -92,7 +92,8 @@ class Linting(Checking):
         self._raises = raises
         self.skipped = 0
         self.notes: list[str] = []
-        """What was not checked, in words; for a very large file, or one in another format."""
+        """Notes about checks that were skipped, for very large files or files in a different
+        format."""
 
     def __iter__(self) -> Iterator[Issue]:
         linter = Linter()
@@ -103,7 +104,7 @@ class Linting(Checking):
                     linter.look(line, item)
                 else:
                     self.skipped += 1
-                    if item.hint:  # the file is in another format
+                    if item.hint:  # the file has a different format
                         self.notes.append(f"{show_path(self.file)}:{line}: {item.message}")
         except Unreadable as error:
             self.unreadable = error

@@ -1,49 +1,51 @@
-"""Rules that look at one record alone: `RECORD_RULES`.
+"""Rules about single records: `RECORD_RULES`.
 
 `duplicate_options`: a multiple-choice prompt offers the same text under two letters.
 
 Why:    a model that knows the answer cannot know which of the two letters counts as correct.
-Wrong:  when options differ in something that the text does not show, or only in whitespace (a
-        question about indentation).
+Wrong:  if options differ in something that is not in the text, or only in whitespace (a question
+        about indentation).
 
 `target_not_an_option`: the letter of the target is not among the options of the prompt.
 
 Why:    no answer to the question can be correct.
-Wrong:  when not all options were found; a prompt in which the letter
-        looks like an option in any form is skipped.
+Wrong:  if not all options were found. A prompt in which the letter looks like an option in any
+        format is skipped.
 
-`empty_target`: an empty answer gets full marks.
+`empty_target`: an empty answer scores 1.
 
 Why:    an empty target equals an empty answer: a model that refuses, fails or is cut off scores 1.
-Wrong:  when silence is the right answer, as it may be in a record that tests a stop.
+Wrong:  if an empty answer is correct, such as in a record that tests a stop sequence.
 
-`unreachable_target`: no output can get full marks.
+`unreachable_target`: no output can score 1.
 
-Why:    the record costs every model the same points, and looks like a hard question. Either the
-        post-process step makes answers that no target equals (`lower` and a target with a capital,
-        `extract_first_line` and a target of several lines), or a `code_exec` target is not Python,
-        always fails (`assert False`) or imports a module that is not installed, which makes the
-        record fail at the stage `score` for every candidate, or a `bleu_4` target has no word.
-Wrong:  never, where the sandbox runs the Python that lints.
+Why:    the record lowers the score of every model equally, and looks like a hard question. The
+        causes are: the post-process rule never returns the target (`lower` and a target with a
+        capital letter, `extract_first_line` and a target with several lines); a `code_exec` target
+        is not valid Python, always fails (`assert False`) or imports a module that is not
+        installed, so that the record fails at stage `score` for every program; or a `bleu_4` target
+        has no words.
+Wrong:  never, if the sandbox uses the same Python as lint.
 
-One target that can be reached is enough, except in `code_exec`, where all must pass.
+One reachable target is enough, except in `code_exec`, where all targets must pass.
 
-`answer_in_examples`: a few-shot example asks the record's own question.
+`answer_in_examples`: a few-shot example asks the question of the record itself.
 
-Why:    the model is shown the answer and copies it.
-Wrong:  for an example that is nearly the question and means another thing.
+Why:    the model can copy the answer.
+Wrong:  if an example is nearly the same as the question but has a different meaning.
 
-Reported if an example's prompt is the record's prompt, ignoring case, whitespace and punctuation;
-or if its completion is a target and its prompt is inside the record's, or at most one word in
-twenty differs (words that all examples have do not count). That a completion is a target means
-nothing by itself: there are only a few letters and labels.
+Reported if an example's prompt equals the record's prompt, ignoring case, whitespace and
+punctuation. Also reported if its completion is a target and its prompt is contained in the record's
+prompt, or if at most one word in twenty differs (ignoring words that all examples share). A
+completion that is a target is not suspicious by itself, because there are only a few letters and
+labels.
 
-`embedded_examples`: the prompt shows a worked example between `Input:` and `Output:`, `Text:` and
-`Label:` or `Problem:` and `Solution:`, and opens the next one.
+`embedded_examples`: the prompt contains a worked example with `Input:` and `Output:`, `Text:` and
+`Label:` or `Problem:` and `Solution:`, and starts another one.
 
-Why:    examples belong in `few_shot_examples`: there they are counted, and rendered the same way
+Why:    examples belong in `few_shot_examples`, where they are counted and rendered in the same way
         for every model.
-Wrong:  when the pairs are what the question is about, such as a function in a table of values.
+Wrong:  if the question is about the pairs, such as a function in a table of values.
 """
 
 import re
@@ -69,7 +71,7 @@ _NOT_COMPILED = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryE
 
 
 class RecordRule(Rule):
-    """A rule that needs no other record: `judge` returns what is suspicious, or None."""
+    """A rule about a single record: `judge` returns a finding, or None."""
 
     def __init__(self, name: str, field: str, judge: Callable[[LintedRecord], str | None]) -> None:
         self.name = name
@@ -83,7 +85,7 @@ class RecordRule(Rule):
 
 
 def find_duplicate_options(record: LintedRecord) -> str | None:
-    """Return the first two equal options; case counts, empty options do not."""
+    """Return a finding for two equal options. Case matters; empty options are ignored."""
     if record.task.category != "mcq":
         return None
     first: dict[str, str] = {}
@@ -96,7 +98,7 @@ def find_duplicate_options(record: LintedRecord) -> str | None:
 
 
 def explain_missing_option(record: LintedRecord) -> str | None:
-    """Return the finding if there are at least two options and the target is not among them."""
+    """Return a finding if there are at least two options and the target is not one of them."""
     if record.task.category != "mcq":
         return None
     prompt, target = record.task.prompt, record.task.targets[0]
@@ -112,7 +114,7 @@ def explain_missing_option(record: LintedRecord) -> str | None:
 
 
 def find_empty_target(record: LintedRecord) -> str | None:
-    """Return the finding for a target that an empty answer matches."""
+    """Return a finding for a target that an empty answer matches."""
     metric = record.task.metric_name
     if metric in ("bleu_4", "code_exec"):
         return None
@@ -130,7 +132,7 @@ def _is_one_line(target: str) -> bool:
     return len(target.splitlines()) <= 1
 
 
-# The shape of what a post-process step returns; the others can return any stripped text.
+# Checks of the form of post-processed answers; other rules can return any stripped text.
 _SHAPES: dict[str, tuple[Callable[[str], bool], str]] = {
     "lower": (
         _is_lower,
@@ -144,7 +146,7 @@ _SHAPES: dict[str, tuple[Callable[[str], bool], str]] = {
 
 
 def explain_unreachable(record: LintedRecord) -> str | None:
-    """Return why no output gets full marks, or None."""
+    """Return why no output can score 1, or None."""
     task = record.task
     if task.metric_name == "code_exec":
         return _explain_not_python(task) or _explain_impossible(task)
@@ -160,7 +162,7 @@ def explain_unreachable(record: LintedRecord) -> str | None:
 
 
 def _explain_not_python(task: TaskSpec) -> str | None:
-    with warnings.catch_warnings():  # a target's style is not reported
+    with warnings.catch_warnings():  # warnings about a target's style are ignored
         warnings.simplefilter("ignore")
         for number, target in enumerate(task.targets):
             if error := _find_syntax_error(target):
@@ -182,7 +184,7 @@ def _explain_impossible(task: TaskSpec) -> str | None:
 
 
 def _find_syntax_error(target: str) -> str | None:
-    """Return why a target does not compile, as statements or, whatever its indent, as one value."""
+    """Return why a target compiles neither as statements nor, unindented, as an expression."""
     try:
         compile(target, "<target>", "exec", dont_inherit=True)
     except _NOT_COMPILED as error:
@@ -194,23 +196,25 @@ def _find_syntax_error(target: str) -> str | None:
 
 
 def find_shown_answer(record: LintedRecord) -> str | None:
-    """Return the finding for an example that gives the answer away."""
+    """Return a finding for an example that reveals the answer."""
     task = record.task
     if not task.few_shot_examples:
         return None
     targets = {normalize(target).strip(_EDGES) for target in task.targets}
     for number, example in enumerate(task.few_shot_examples):
         right = normalize(example.completion).strip(_EDGES) in targets
-        asked = _words(example.prompt)
-        if (asked == record.words and asked.all) or (right and _asks_same(asked, record)):
+        example_words = _words(example.prompt)
+        if (example_words == record.words and example_words.all) or (
+            right and _asks_same(example_words, record)
+        ):
             shows = "shows its answer" if right else "shows a different answer"
-            asks = f"`few_shot_examples[{number}]` asks the record's own question"
+            asks = f"`few_shot_examples[{number}]` asks the same question as the record"
             return f"{asks} and {shows}; replace it"
     return None
 
 
 def find_embedded_examples(record: LintedRecord) -> str | None:
-    """Return which word opens another example after an answer; code may show examples."""
+    """Return a finding for a word that starts another example after an answer, except in code."""
     if record.task.category == "code_exec":
         return None
     word = find_answered_pair(record.task.prompt)
@@ -222,19 +226,19 @@ def find_embedded_examples(record: LintedRecord) -> str | None:
     )
 
 
-def _asks_same(asked: PromptWords, record: LintedRecord) -> bool:
-    """Whether an example with the right completion asks the question, inside or nearly."""
+def _asks_same(example_words: PromptWords, record: LintedRecord) -> bool:
+    """Whether an example with the right completion asks nearly the same question."""
     from rapidfuzz.distance.LCSseq import distance
 
-    here = record.words
-    inside = b" %b " % b" ".join(asked.all) in b" %b " % b" ".join(here.all)
-    if inside and len(asked.all) >= _FEWEST_WORDS_INSIDE:
+    record_words = record.words
+    inside = b" %b " % b" ".join(example_words.all) in b" %b " % b" ".join(record_words.all)
+    if inside and len(example_words.all) >= _FEWEST_WORDS_INSIDE:
         return True
-    if asked.exact != here.exact:
+    if example_words.exact != record_words.exact:
         return False
     template = _shared_words(record.task.few_shot_examples)
-    first = [word.decode() for word in asked.all if word not in template]
-    second = [word.decode() for word in here.all if word not in template]
+    first = [word.decode() for word in example_words.all if word not in template]
+    second = [word.decode() for word in record_words.all if word not in template]
     most = max(len(first), len(second)) // _ONE_IN
     return bool(most) and distance(first, second, score_cutoff=most) <= most
 
@@ -249,7 +253,7 @@ def _words(prompt: str) -> PromptWords:
     return _cached_words(prompt) if len(prompt) <= _LONGEST_CACHED else split_words(prompt)
 
 
-@lru_cache(maxsize=256)  # a file's records mostly share their examples
+@lru_cache(maxsize=256)  # most records of a file share their examples
 def _cached_words(prompt: str) -> PromptWords:
     return split_words(prompt)
 

@@ -1,24 +1,25 @@
 """`target_in_prompt`: the question contains the answer.
 
-Why:    a model can copy what it should work out, and the score does not measure the skill.
-Wrong:  when answers are meant to be found in the text (extraction, "which of these"), or when the
-        text happens to use the word. Not checked: `mcq`, `code_exec` and targets of one letter.
+Why:    a model can copy the answer, so the score does not measure the intended skill.
+Wrong:  if answers are meant to be found in the text (extraction, "which of these"), or if the text
+        contains the word by coincidence. `mcq`, `code_exec` and single-letter targets are not
+        checked.
 
-Only whole words count: `14` does not contain `4`. Not every such target is a leak.
-Nothing is reported if
+Only whole words count: `14` does not contain `4`. Not every target in a prompt is a leak. Nothing
+is reported if
 
 - it is one of several choices: next to `or`, `/`, `|`, in a list of numbers, or for
-  `classification` when the prompt names another label too (another record's target, or one of
+  `classification` if the prompt also contains a different label (another record's target, or one of
   `metadata.labels`);
 - it is an operand: next to `+`, `-`, `*` or a similar sign;
-- it is a common phrase: it is in more than one in 200 of the prompts that have another
-  target, and not five times as often in those that have this one. Story problems are full of small
-  numbers, and some of them are the answer.
+- it is a common phrase: more than one in 200 prompts with a different target contain it, and it is
+  not five times as frequent in prompts with this target. Word problems contain many small numbers,
+  some of which equal the answer.
 
-A number that ends the prompt, or follows `answer:` or `2 + 2 =`, is a leak however common it is.
-If more than half of a category's records (at least 20) contain their answer, there is one finding.
+A number at the end of the prompt, or after `answer:` or `2 + 2 =`, is always a leak. If more than
+half of a category's records (at least 20) contain their answer, there is one finding for all.
 
-    "2 + 2 = 4?"              contains `4`, given away
+    "2 + 2 = 4?"              contains `4`, revealed
     "Is 4 more than 3?"       contains `4`
     "yes or no?"              contains `no` as a choice
     "17 + 4", "14", "4.5"     `4` does not count: it is an operand, or part of another number
@@ -42,7 +43,7 @@ _MOST_COMMON = 1 / 200
 _AS_OFTEN, _FEWEST_OF_A_TARGET = 5, 10
 _FEWEST_BY_DESIGN = 20
 _LONGEST_TARGET = 100
-"""In characters; a longer target has more than three words, or is not searched by words."""
+"""Maximum length in characters of targets that are searched as words."""
 _NEARBY = 40
 _MOST_PLACES = 1000
 _QUOTES = r"[\"'\u2018-\u201d«»()\[\]*`]*"
@@ -61,7 +62,7 @@ _PART_BEFORE = re.compile(r"[.,]\d")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
 
-class _HeldTarget(NamedTuple):
+class _ContainedTarget(NamedTuple):
     """A record whose prompt contains one of its targets."""
 
     record: int
@@ -69,123 +70,131 @@ class _HeldTarget(NamedTuple):
     category: str
     target: str
     phrase: Phrase
-    """The target as words; empty if there are more than three, which is never a coincidence."""
+    """Words of the target; empty if there are more than three, which is never a coincidence."""
     own: frozenset[Phrase]
     """All targets of the record."""
     given_away: bool
 
 
 class TargetInPrompt(Rule):
-    """Keeps the short targets, and the records that contain one; queries the corpus at the end."""
+    """Keeps short targets and the records that contain them; queries the corpus at the end."""
 
     name = "target_in_prompt"
 
     def __init__(self, corpus: PromptCorpus) -> None:
         self._corpus = corpus
-        self._held: list[_HeldTarget] = []
+        self._contained: list[_ContainedTarget] = []
         self._records: Counter[str] = Counter()
         self._targets: Counter[tuple[str, Phrase]] = Counter()
-        """Number of records per category that have a target."""
+        """Number of records per category and target."""
 
     def look(self, record: LintedRecord) -> Iterable[Finding]:
-        """Note whether the record contains its target; the other records decide if that matters."""
+        """Record whether the prompt contains the target. Other records decide if it is reported."""
         task = record.task
         if task.category in _CATEGORIES:
             own = frozenset(filter(None, map(_phrase, task.targets)))
             self._records[task.category] += 1
             self._targets.update((task.category, target) for target in own)
-            if held := _find_held_target(record, own):
-                self._held.append(held)
+            if contained := _find_contained_target(record, own):
+                self._contained.append(contained)
         return ()
 
     def end(self) -> Iterable[Finding]:
         """Report the records that contain their target without a good reason."""
-        leaks: dict[str, list[_HeldTarget]] = {}
-        for held in self._leaks():
-            leaks.setdefault(held.category, []).append(held)
+        leaks: dict[str, list[_ContainedTarget]] = {}
+        for contained in self._leaks():
+            leaks.setdefault(contained.category, []).append(contained)
         for category, several in leaks.items():
             records = self._records[category]
             if len(several) >= _FEWEST_BY_DESIGN and len(several) > records / 2:
                 detail = (
                     f"{len(several):,} of {records:,} `{category}` records contain their target "
-                    "in the prompt: fine if answers are to be copied from it, otherwise a leak"
+                    "in the prompt: valid if answers are to be copied from it, otherwise a leak"
                 )
                 yield Finding(several[0].record, self.name, "prompt", detail, of_file=True)
                 continue
-            for held in several:
+            for contained in several:
                 detail = (
-                    f"the target {quote_text(held.target)} is in the prompt: a model can copy "
+                    f"the target {quote_text(contained.target)} is in the prompt: a model can copy "
                     "the answer; remove it, or list the other choices with it"
                 )
-                yield Finding(held.record, self.name, "prompt", detail)
+                yield Finding(contained.record, self.name, "prompt", detail)
 
-    def _leaks(self) -> Iterator[_HeldTarget]:
-        if not self._held:
+    def _leaks(self) -> Iterator[_ContainedTarget]:
+        if not self._contained:
             return
         labels = {target for category, target in self._targets if category == "classification"}
-        sought = sorted(labels.union(held.phrase for held in self._held if held.phrase))
-        named, standing = self._count_prompts(sought, labels)
-        with_own = Counter((held.category, held.phrase) for held in self._held)
-        for held in self._held:
-            if not named.get(held.prompt, set()) - held.own and (
-                held.given_away
-                or not held.phrase
-                or self._is_uncommon(held, standing[held.category, held.phrase], with_own)
+        phrases = sorted(
+            labels.union(contained.phrase for contained in self._contained if contained.phrase)
+        )
+        named, prompt_counts = self._count_prompts(phrases, labels)
+        with_own = Counter((contained.category, contained.phrase) for contained in self._contained)
+        for contained in self._contained:
+            if not named.get(contained.prompt, set()) - contained.own and (
+                contained.given_away
+                or not contained.phrase
+                or self._is_uncommon(
+                    contained, prompt_counts[contained.category, contained.phrase], with_own
+                )
             ):
-                yield held
+                yield contained
 
     def _count_prompts(
-        self, sought: list[Phrase], labels: set[Phrase]
+        self, searched: list[Phrase], labels: set[Phrase]
     ) -> tuple[dict[int, set[Phrase]], Counter[tuple[str, Phrase]]]:
-        """Return which labels each prompt contains, and how many prompts contain each phrase.
+        """Return the labels that each prompt contains, and the number of prompts with each phrase.
 
-        The first for `classification` prompts that contain their own; in the second, prompts that
-        list several labels do not count.
+        The former covers `classification` prompts that contain their own label. The latter excludes
+        prompts that list several labels.
         """
         phrases, prompts = array("I"), array("I")
-        labels_in = array("I", bytes(4 * len(self._corpus)))
-        for index, prompt in self._corpus.find_phrases(sought):
+        label_counts = array("I", bytes(4 * len(self._corpus)))
+        for index, prompt in self._corpus.find_phrases(searched):
             phrases.append(index)
             prompts.append(prompt)
-            labels_in[prompt] += sought[index] in labels
-        held_by = {held.prompt for held in self._held if held.category == "classification"}
-        named: dict[int, set[Phrase]] = {}
-        standing: Counter[tuple[str, Phrase]] = Counter()
+            label_counts[prompt] += searched[index] in labels
+        containing_prompts = {
+            contained.prompt
+            for contained in self._contained
+            if contained.category == "classification"
+        }
+        labels_by_prompt: dict[int, set[Phrase]] = {}
+        prompt_counts: Counter[tuple[str, Phrase]] = Counter()
         for index, prompt in zip(phrases, prompts, strict=True):
-            category, phrase = self._corpus.categories[prompt], sought[index]
-            if category != "classification" or labels_in[prompt] == 1:
-                standing[category, phrase] += 1
-            if prompt in held_by and phrase in labels:
-                named.setdefault(prompt, set()).add(phrase)
-        return named, standing
+            category, phrase = self._corpus.categories[prompt], searched[index]
+            if category != "classification" or label_counts[prompt] == 1:
+                prompt_counts[category, phrase] += 1
+            if prompt in containing_prompts and phrase in labels:
+                labels_by_prompt.setdefault(prompt, set()).add(phrase)
+        return labels_by_prompt, prompt_counts
 
     def _is_uncommon(
-        self, held: _HeldTarget, prompts: int, with_own: Counter[tuple[str, Phrase]]
+        self, contained: _ContainedTarget, prompts: int, with_own: Counter[tuple[str, Phrase]]
     ) -> bool:
-        """Whether a target that is in this many prompts is rare in those with different targets."""
-        key = (held.category, held.phrase)
-        mine = self._targets[key]
-        others = self._records[held.category] - mine
-        chance = max(0, prompts - with_own[key]) / others if others else 0.0
+        """Whether a target is rare in prompts with different targets."""
+        key = (contained.category, contained.phrase)
+        with_target = self._targets[key]
+        without_target = self._records[contained.category] - with_target
+        chance = max(0, prompts - with_own[key]) / without_target if without_target else 0.0
         return chance <= _MOST_COMMON or (
-            mine >= _FEWEST_OF_A_TARGET and with_own[key] / mine >= _AS_OFTEN * chance
+            with_target >= _FEWEST_OF_A_TARGET and with_own[key] / with_target >= _AS_OFTEN * chance
         )
 
 
-def _find_held_target(record: LintedRecord, own: frozenset[Phrase]) -> _HeldTarget | None:
+def _find_contained_target(record: LintedRecord, own: frozenset[Phrase]) -> _ContainedTarget | None:
     """Return the first target that the prompt contains, unless it contains one as a choice."""
     task = record.task
     text = normalize(task.prompt)
-    held: _HeldTarget | None = None
+    contained: _ContainedTarget | None = None
     for target in task.targets:
         where = locate_target(text, normalize(target))
         if where.is_choice or (where.stands and _names_another_label(task, text)):
             return None
-        if where.stands and not held:
+        if where.stands and not contained:
             given_away = where.given_away and task.category == "arithmetic"
             ids = record.number, record.prompt, task.category
-            held = _HeldTarget(*ids, target, _phrase(target), own, given_away)
-    return held
+            contained = _ContainedTarget(*ids, target, _phrase(target), own, given_away)
+    return contained
 
 
 def _names_another_label(task: TaskSpec, text: str) -> bool:
@@ -193,11 +202,13 @@ def _names_another_label(task: TaskSpec, text: str) -> bool:
     if not isinstance(labels, list):
         return False
     targets = set(map(normalize, task.targets))
-    others = (normalize(label) for label in labels if isinstance(label, str))
-    return any(label not in targets and locate_target(text, label).stands for label in others)
+    without_target = (normalize(label) for label in labels if isinstance(label, str))
+    return any(
+        label not in targets and locate_target(text, label).stands for label in without_target
+    )
 
 
-@lru_cache(maxsize=4096)  # labels come back
+@lru_cache(maxsize=4096)  # labels are repeated
 def _phrase(target: str) -> Phrase:
     if len(target) > _LONGEST_TARGET:
         return ()
@@ -214,7 +225,7 @@ class TargetLocation(NamedTuple):
 
 
 def locate_target(text: str, target: str) -> TargetLocation:
-    """Check every occurrence of a target: one as a choice, or one that leaks it, is enough."""
+    """Check all occurrences of a target; one choice, or one leak, is sufficient."""
     stands = given_away = False
     for start in _places(text, target):
         before = text[max(0, start - _NEARBY) : start]
@@ -228,7 +239,7 @@ def locate_target(text: str, target: str) -> TargetLocation:
 
 
 def _places(text: str, target: str) -> Iterator[int]:
-    """Yield where the target occurs as whole words; a single letter is not searched for."""
+    """Yield the positions of the target as whole words, except for single letters."""
     if not any(map(str.isalnum, target)) or (len(target) == 1 and not target.isdigit()):
         return
     start = text.find(target)

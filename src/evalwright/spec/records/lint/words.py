@@ -1,27 +1,27 @@
-r"""A prompt as words: what two texts must share to ask the same thing.
+r"""Split prompts into words for comparisons.
 
     "What is (2+3.5) * 4?"   →  what is ( 2 + 3.5 ) * 4      exact: ( 2 + 3.5 ) * 4
     "“Don't”, she said."     →  don t she said               exact: nothing
     "2位と3位"                →  2 位 と 3 位                   exact: 2 3
 
-Case, quotes and the punctuation of sentences do not count; numbers and symbols do. A script that
-is written without spaces gives one word per character.
+Case, quotes and sentence punctuation are ignored; numbers and symbols are not. In scripts without
+spaces, every character is a word.
 
-Does not:   stem, or know that `1,000` is `1000`.
+Does not:   stem words, or recognize that `1,000` equals `1000`.
 """
 
 import re
 import unicodedata
 from typing import NamedTuple
 
-# What stands in a number or a formula. `!` behind a number may be a factorial.
+# Characters of numbers and formulas. `!` after a number may be a factorial.
 _NUMBER = r"\d+(?:[.,]\d+)*!*"
 _SYMBOL = r"[#$%&()*+/<=>@\[\\\]^{|}~-]"
 _ASCII = re.compile(rf"{_NUMBER}|[a-z]+|{_SYMBOL}".encode())
 _ASCII_EXACT = re.compile(rf"{_NUMBER}|{_SYMBOL}".encode())
 
-# The same beyond ASCII, where a word is whatever is no space, number, punctuation or symbol: so
-# that combining marks (Arabic and Indic vowels) and emoji are parts of words.
+# The same beyond ASCII, where words are all characters except spaces, numbers, punctuation and
+# symbols, so that combining marks (Arabic and Indic vowels) and emoji are parts of words.
 _SYMBOLS = (
     rf"(?:{_SYMBOL}|[\xa2-\xa9\xac\xae-\xb6\xb8\xd7\xf7\u2030-\u2038\u2044"
     r"\u20a0-\u20cf\u2190-\u2bff])"
@@ -39,11 +39,11 @@ _ANY_EXACT = re.compile(rf"{_NUMBER}|{_SYMBOLS}")
 
 
 class PromptWords(NamedTuple):
-    """A text, as UTF-8 words."""
+    """The words of a text in UTF-8."""
 
     all: list[bytes]
     exact: bytes
-    """The numbers and symbols alone, joined by spaces."""
+    """Only the numbers and symbols, joined by spaces."""
 
 
 def split_words(text: str) -> PromptWords:
