@@ -23,6 +23,7 @@ from msgspec import structs
 
 from evalwright.engine.all_samples import AllSamplesScores, add_scores, score_all, stream_outcomes
 from evalwright.engine.metric_values import (
+    Measuring,
     ScoreTable,
     build_score_tables,
     collect_scores,
@@ -35,6 +36,7 @@ from evalwright.engine.results import (
     describe_failure,
     lacks_answer,
 )
+from evalwright.engine.sample_labels import SampleLabels
 from evalwright.engine.trials import Agreements, TrialFailures, average_runs, combine_trials
 from evalwright.engine.usage import add_usage, split_usage
 from evalwright.errors import StageError, boundary
@@ -44,6 +46,7 @@ from evalwright.types import Action, Failure, Outcome, Part, Score, Trace, witho
 
 _WRITE_BATCH = 500
 _MOST_NOTES = 20
+_DEPENDENT_PARTS = "no interval: the parts of one sample are not independent"
 _DEPENDENT_ROWS = "no interval: the rows come from several models or trials on the same samples"
 
 
@@ -64,24 +67,27 @@ async def finalize_task(
     if changed:
         landed.write(changed)
     unasked = frozenset() if landed.complete else frozenset(task.run_scorers)
-    await measure_scorers(task, finalizer.books, finished, snippets, seed=seed, unasked=unasked)
+    measuring = Measuring(snippets=snippets, seed=seed, unasked=unasked, labels=finalizer.labels)
+    await measure_scorers(task, finalizer.books, finished, measuring)
+    if finished.fanned:
+        _drop_intervals(finished, _DEPENDENT_PARTS)
     finished.broken += finalizer.breakages.describe(task.trials.aggregates if task.trials else ())
     finished.agreements = list(finalizer.agreements.compute(seed=seed))
     finished.flaky, finished.all_flaky = finalizer.agreements.worst(), finalizer.agreements.flaky
     if task.has_dependent_rows:
-        _drop_intervals(finished)
+        _drop_intervals(finished, _DEPENDENT_ROWS)
+        finished.agreements = [
+            structs.replace(agreement, interval=None) for agreement in finished.agreements
+        ]
     return finished
 
 
-def _drop_intervals(finished: FinalResult) -> None:
-    finished.figures = [_without_interval(value) for value in finished.figures]
-    finished.agreements = [
-        structs.replace(agreement, interval=None) for agreement in finished.agreements
-    ]
+def _drop_intervals(finished: FinalResult, why: str) -> None:
+    finished.figures = [_without_interval(value, why) for value in finished.figures]
 
 
-def _without_interval(value: MetricValue) -> MetricValue:
-    reason = value.measure.reason or _DEPENDENT_ROWS
+def _without_interval(value: MetricValue, why: str) -> MetricValue:
+    reason = value.measure.reason or why
     return structs.replace(
         value, measure=structs.replace(value.measure, interval=None, reason=reason)
     )
@@ -104,6 +110,7 @@ class _Finalizer:
     def __init__(self, task: Finalization, finished: FinalResult) -> None:
         self.task, self.finished = task, finished
         self.books: dict[str, ScoreTable] = build_score_tables(task)
+        self.labels = SampleLabels(task)
         self.breakages, self.agreements = TrialFailures(), Agreements()
         self.again: defaultdict[str, set[str]] = defaultdict(set)
         """Per scorer, the scores that have a second name."""
@@ -127,8 +134,10 @@ class _Finalizer:
         outcome, undecided = _mark_outcome(outcome, task, finished)
         finished.scored += len(task.units(outcome))
         finished.fanned = finished.fanned or len(outcome.parts) > 1
-        if not undecided:
-            collect_scores(task.units(outcome), self.books)
+        for unit in task.units(outcome):
+            labels = self.labels.read(unit.sample, is_excluded=bool(unit.actions))
+            if not undecided:
+                collect_scores(unit, labels, self.books)
         return outcome
 
     def _finalize_trials(self, outcomes: list[Outcome], trials: TrialPlan) -> list[Outcome]:
@@ -155,8 +164,9 @@ class _Finalizer:
         for key in actions_by_rule:
             self.finished.excluded[key] += 1
         self.finished.left_out += bool(actions_by_rule)
+        labels = self.labels.read(outcomes[0].sample, is_excluded=bool(actions_by_rule))
         if not actions_by_rule and not undecided:
-            self._collect(outcomes[0], scores, trials)
+            self._collect(outcomes[0], scores, trials, labels)
         return updated
 
     def _combine_run(self, run: Sequence[Outcome], trials: TrialPlan) -> dict[str, Score]:
@@ -194,7 +204,11 @@ class _Finalizer:
         return marked, actions, [_explain_trials(broken, run, values)] if broken else []
 
     def _collect(
-        self, first: Outcome, runs: Sequence[Mapping[str, Score]], trials: TrialPlan
+        self,
+        first: Outcome,
+        runs: Sequence[Mapping[str, Score]],
+        trials: TrialPlan,
+        labels: Mapping[str, str | None],
     ) -> None:
         values: dict[str, list[Mapping[str, Any]]] = {}
         for name in runs[0]:
@@ -205,9 +219,9 @@ class _Finalizer:
             if (book := self.books.get(name)) is None:
                 continue
             for score, column in zip(scores, book.runs, strict=True):
-                column.add(score.values, score.metadata)
+                column.add(score.values, score.metadata, labels)
             if book.averaged is not None:
-                book.averaged.add(average_runs(values[name]), {})
+                book.averaged.add(average_runs(values[name]), {}, labels)
         if trials.repeats > 1:
             compared = {
                 name: [_without_names(score, self.again[name]) for score in each]

@@ -105,7 +105,7 @@ def report_evidence(report: ReportBody, evaluation: str, *, limit: int | None) -
         run_id=report.run_id,
         evaluation=evaluation,
         unfinished=unfinished if report.status in {"stopped", "failed"} else "",
-        rows=report.metrics,
+        rows=[row for row in report.metrics if row.group is None],
         task_failures=[failure for failure in report.failures if not failure.sample_ids],
         limit=limit,
     )

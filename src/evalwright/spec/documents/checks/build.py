@@ -208,7 +208,8 @@ def check_variables(document: Any) -> Iterator[Fault]:
             names = _conversation_variables(path) if is_conversation else known
             yield from _unknown_variables(template, path, names)
         for path, expression in find_parts(component, Native, ("definition", part)):
-            yield from _unknown_variables(expression, path, known)
+            names = ("sample",) if "metrics" in path else known
+            yield from _unknown_variables(expression, path, names)
 
 
 def _conversation_variables(path: FieldPath) -> tuple[str, ...]:
