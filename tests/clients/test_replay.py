@@ -51,6 +51,22 @@ def test_lines_with_one_id_are_its_trials_in_order(answers: Path) -> None:
     assert ask(model, "a", 0).text == "first"
 
 
+def test_integer_ids_and_other_keys_are_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "outputs.jsonl"
+    path.write_text('{"id": 7, "output": "x", "model": "gpt", "tags": [1]}\n')
+
+    assert ask(connect(str(path)), "7").text == "x"
+
+
+def test_a_null_output_is_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "outputs.jsonl"
+    path.write_text('{"id": "a", "output": null}\n{"id": "a", "output": "second"}\n')
+
+    with pytest.raises(LookupError, match="the output recorded for 'a', trial 1 is null"):
+        ask(connect(str(path)), "a")
+    assert ask(connect(str(path)), "a", 1).text == "second"
+
+
 def test_log_probabilities_are_replayed_too(answers: Path) -> None:
     model = connect(str(answers))
 
@@ -79,8 +95,12 @@ def test_a_missing_answer_is_a_failure_and_no_wrong_answer(
         pytest.param("{", "Input data was truncated", id="no JSON"),
         pytest.param("[]", "Expected `object`, got `array`", id="no object"),
         pytest.param('{"id": "x"}', "missing required field `output`", id="no output"),
-        pytest.param('{"id": 7, "output": ""}', "Expected `str`, got `int` - at `$.id`", id="type"),
-        pytest.param('{"id": "x", "output": "", "model": ""}', "unknown field `model`", id="more"),
+        pytest.param('{"id": 0.5, "output": ""}', "Expected `int | str`, got `float`", id="type"),
+        pytest.param(
+            '{"id": "x", "output": "", "judged": {"modle": ""}}',
+            "unknown field `modle` - at `$.judged`",
+            id="a misspelt key",
+        ),
         pytest.param(
             '{"id": "x", "output": "", "logprobs": [0.5]}',
             "Expected `float` <= 0.0 - at `$.logprobs[0]`",

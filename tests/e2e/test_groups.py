@@ -204,6 +204,6 @@ def test_in_python_a_column_that_is_not_there_is_an_error_before_the_run() -> No
     )
 
     with pytest.raises(
-        ew.EvalwrightError, match="has no column `categry`.*did you mean `category`"
+        ew.EvalwrightError, match=r"has no column `categry`.*did you mean `category`"
     ):
         ew.run(task, models=[lambda _: "yes"])
