@@ -122,7 +122,7 @@ def test_a_policy_and_the_list_of_runs_read_the_value_of_all_samples(tmp_path: P
     [
         ("{{ sample.categry }}", "tasks/ask.yaml:", "has no column `categry`; it has"),
         ("{{ category }}", "tasks/ask.yaml:", "unknown variable `category`; expected `sample`"),
-        ("{{ solver_output.output }}", "tasks/ask.yaml:", "expected `sample`"),
+        ("{{ solver_output.output }}", "tasks/ask.yaml:", "unknown variable `solver_output`"),
         ("{{ sample.category", "tasks/ask.yaml:", "{{"),
     ],
 )

@@ -11,7 +11,8 @@ from tests.e2e.projects import SOLVER, run_file, task, write_project, write_rows
 JUDGE = "model_key: replay/judge.jsonl"
 RUBRIC = f"    - {{type: llm_rubric, {JUDGE}, rubric: It is right.}}\n"
 STRICT = f"    - {{type: llm_rubric, key: strict, {JUDGE}, rubric: It is complete.}}\n"
-PAIRWISE = f'    - {{type: pairwise_judge, {JUDGE}, opponent: "{{{{ sample.other }}}}", both_orders: true}}\n'
+OTHER = 'opponent: "{{ sample.other }}"'
+PAIRWISE = f"    - {{type: pairwise_judge, {JUDGE}, {OTHER}, both_orders: true}}\n"
 ASK = ["{key: one, task_key: ask, model_key: openai$x}"]
 
 

@@ -135,7 +135,7 @@ class _Finalizer:
         finished.scored += len(task.units(outcome))
         finished.fanned = finished.fanned or len(outcome.parts) > 1
         for unit in task.units(outcome):
-            labels = self.labels.read(unit.sample, is_excluded=bool(unit.actions))
+            labels = self.labels.read(unit.sample, outcome.model, is_excluded=bool(unit.actions))
             if not undecided:
                 collect_scores(unit, labels, self.books)
         return outcome
@@ -164,7 +164,8 @@ class _Finalizer:
         for key in actions_by_rule:
             self.finished.excluded[key] += 1
         self.finished.left_out += bool(actions_by_rule)
-        labels = self.labels.read(outcomes[0].sample, is_excluded=bool(actions_by_rule))
+        first = outcomes[0]
+        labels = self.labels.read(first.sample, first.model, is_excluded=bool(actions_by_rule))
         if not actions_by_rule and not undecided:
             self._collect(outcomes[0], scores, trials, labels)
         return updated

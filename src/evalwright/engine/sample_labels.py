@@ -30,18 +30,20 @@ class SampleLabels:
         for source in self._expressions:
             self.scored[source], self.excluded[source] = Counter(), Counter()
 
-    def read(self, sample: Mapping[str, Any], *, is_excluded: bool) -> dict[str, str | None]:
+    def read(
+        self, sample: Mapping[str, Any], model: str, *, is_excluded: bool
+    ) -> dict[str, str | None]:
         """Return the labels of one sample by template, and count it."""
         labels = {}
         for source, expression in self._expressions.items():
-            label = labels[source] = self._read_label(expression, sample)
+            label = labels[source] = self._read_label(expression, sample, model)
             self.scored[source][label] += 1
             self.excluded[source][label] += is_excluded
         return labels
 
-    def _read_label(self, expression: Native, sample: Mapping[str, Any]) -> str | None:
+    def _read_label(self, expression: Native, sample: Mapping[str, Any], model: str) -> str | None:
         try:
-            return _label_text(expression.raw(sample=sample))
+            return _label_text(expression.raw(sample=sample, model=model))
         except NotThere:
             return None
         except ValueError as error:

@@ -18,7 +18,7 @@ from evalwright.plan.row_checks import unknown_columns
 from evalwright.registry import load_components
 from evalwright.scorers.base import ScorerSpec
 from evalwright.solvers.base import SolverSpec
-from evalwright.spec.documents.checks.build import build_instance
+from evalwright.spec.documents.checks.build import METRIC_VARIABLES, build_instance
 from evalwright.spec.documents.models.task import TaskDocument
 from evalwright.spec.documents.yaml.problems import Fault, format_path
 
@@ -220,10 +220,10 @@ def _build_metrics(
 def _check_expressions(task: Task, key: str, metric: MetricSpec) -> None:
     """Raise `UsageError` if a template of a metric names something that no sample has."""
     for expression in metric.expressions:
-        for name in sorted(expression.names() - {"sample"}):
+        for name in sorted(expression.names() - {*METRIC_VARIABLES}):
             raise UsageError(
                 f"task `{task.name}`: the metric `{key}` refers to `{name}`, but a template of a "
-                f"metric may refer to `sample` only",
+                "metric may refer to `sample` and `model` only",
                 hint=f"did you mean `{{{{ sample.{name} }}}}`?",
             )
     if task.postprocessor is None:  # it may make other samples

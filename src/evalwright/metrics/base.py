@@ -35,8 +35,8 @@ class MetricSpec(Component):
     """Display name. For a metric with several values, it is a prefix of their names."""
     by: Native | None = None
     """Groups, such as `{{ sample.category }}`. The metric is computed for all samples, and again
-    for each value of this template. May refer to `sample`. A sample for which the value is null,
-    blank or missing is in no group."""
+    for each value of this template. May refer to `sample` and `model`. A sample for which the
+    value is null, blank or missing is in no group."""
 
     version: ClassVar[int] = 1
     """Increase it with every change that could change a value."""
