@@ -71,7 +71,6 @@ class BradleyTerry(ScoreMetric):
         intervals = comparisons.find_intervals(seed=seed)
         measures = []
         for place in ranking.order:
-            compared = comparisons.count_of(place)
             for kind, value, interval in (
                 ("rank", ranking.ranks[place], intervals.ranks[place]),
                 ("strength", ranking.strengths[place], intervals.strengths[place]),
@@ -79,12 +78,12 @@ class BradleyTerry(ScoreMetric):
                 name, known = f"{names[place]}_{kind}", float(value)
                 if not np.isfinite(known):
                     reason = join_reasons(ranking.explain_undefined(place), comparisons.excluded)
-                    measures.append(Measure(name, None, None, compared, reason))
+                    measures.append(Measure(name, None, None, n, reason))
                     continue
                 shown = None if ranking.is_alone(place) else interval
                 why = "" if shown else ranking.explain_no_interval(place)
                 reason = join_reasons(why, comparisons.excluded)
-                measures.append(Measure(name, known, shown, compared, reason))
+                measures.append(Measure(name, known, shown, n, reason))
         return measures
 
     def _read(self, scores: Scores) -> "_Comparisons":
@@ -127,9 +126,6 @@ class _Comparisons(Struct, frozen=True, kw_only=True):
 
     def count_wins(self) -> Floats:
         return count_wins(self.first, self.second, self.scores, len(self.names))
-
-    def count_of(self, place: int) -> int:
-        return int(((self.first == place) | (self.second == place)).sum())
 
     def find_intervals(self, *, seed: int) -> FitIntervals:
         names = len(self.names)
