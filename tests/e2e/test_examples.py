@@ -50,7 +50,11 @@ HALF_ALIKE = 1.51 / 2.51
 EXPECTED: dict[str, Figures] = {
     "chat": {
         "mini/string_equals/is_correct_mean": (7 / 8, 8),
+        "mini/latency/is_within_limit_mean": (1, 8),
+        "mini/cost/is_within_limit_mean": (1, 8),
         "nano/string_equals/is_correct_mean": (5 / 8, 8),
+        "nano/latency/is_within_limit_mean": (1, 8),
+        "nano/cost/is_within_limit_mean": (1, 8),
     },
     "json-answers": {
         "orders/city/is_correct_mean": (1, 5),

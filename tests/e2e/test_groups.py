@@ -163,6 +163,40 @@ def test_adding_groups_asks_no_model_again(tmp_path: Path) -> None:
     assert first["metrics"][0]["value"] == second["metrics"][0]["value"] == 0.5
 
 
+def test_groups_over_trials_and_runs_and_of_python_metrics(tmp_path: Path) -> None:
+    scorer = "  scorers:\n    - {type: exact_match, ground_truth: q1, metrics: [%s]}\n"
+    by = 'by: "{{ sample.level }}"'
+    metrics = f"{{type: mean, field: is_correct, {by}}}, {{type: python, {by}, %s}}"
+    snippet = (
+        "compute_metrics_snippet: 'def compute_metrics(scores): return {\"size\": len(scores)}'"
+    )
+    write_rows(tmp_path, [{"question": f"q{n % 2}", "level": n < 2} for n in range(6)])
+    specification = ASKED.replace("}", ", repeatability: {num_runs: 2}}")
+    write_project(
+        tmp_path,
+        run=run_file(specification),
+        tasks__ask=task(SOLVER + scorer % (metrics % snippet)),
+    )
+
+    done = evalwright("run", "run.yaml", "-m", "scripted/echo", "--json", cwd=tmp_path)
+    report = json.loads(done.stdout)
+
+    values = {(row["metric"], row["group"]): row["value"] for row in report["metrics"]}
+    assert values == {
+        ("is_correct_mean", None): 0.5,
+        ("is_correct_mean", "False"): 0.5,
+        ("is_correct_mean", "True"): 0.5,
+        ("size", None): 6,
+        ("size", "False"): 4,
+        ("size", "True"): 2,
+    }
+    assert {(row["group"], row["runs"]) for row in report["repeatability"]} == {
+        *((None, 2), ("False", 2), ("True", 2)),
+    }
+    text = evalwright("run", "run.yaml", "-m", "scripted/echo", cwd=tmp_path).stdout
+    assert text.partition("Repeatability")[2].partition("\n\n")[0].count("is_correct_mean") == 1
+
+
 def test_in_python_metrics_of_every_kind_have_groups() -> None:
     @ew.metric(by=BY)
     def longest(values: list[float]) -> float:

@@ -86,6 +86,25 @@ def test_two_scorers_and_both_orders_have_their_own_verdicts(tmp_path: Path) -> 
     }
 
 
+def test_recorded_comparisons_give_a_ranking(tmp_path: Path) -> None:
+    ranking = 'metrics: [{type: bradley_terry, field: score, opponent: "{{ sample.other }}"}]'
+    scorer = PAIRWISE.replace("}\n", f", {ranking}}}\n")
+    verdicts = [
+        verdict("A", answer="four", shown_first="answer"),
+        verdict("A", answer="four", shown_first="opponent"),
+    ]
+
+    done = run(write(tmp_path, verdicts, scorer), "a")
+
+    rows = json.loads(done.stdout)["metrics"]
+    assert [(row["metric"], row["value"], row["n"]) for row in rows] == [
+        ("five_rank", 1, 1),
+        ("five_strength", 1, 1),
+        ("replay/a.jsonl_rank", 1, 1),
+        ("replay/a.jsonl_strength", 1, 1),
+    ]
+
+
 @pytest.mark.parametrize(
     ("verdicts", "scorers", "models", "clash", "key"),
     [

@@ -158,6 +158,11 @@ def test_a_score_outside_the_range_is_an_error() -> None:
         rank(rows(("x", "y", 3)))
 
 
+def test_a_name_per_sample_is_an_error() -> None:
+    with pytest.raises(ValueError, match="expected at most 1,000 contestants, got 1,201"):
+        rank(rows(*((number, number + 1, 1) for number in range(1_200))))
+
+
 def test_more_contestants_than_can_be_resampled_have_no_interval() -> None:
     found = rank(rows(*((n, (n + step) % 120, 1) for n in range(120) for step in (1, 7))))
 

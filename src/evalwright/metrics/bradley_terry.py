@@ -1,4 +1,4 @@
-"""`bradley_terry`: ranks contestants by who won against whom.
+"""`bradley_terry`: ranks contestants by their wins against each other.
 
     scorers:
       - type: pairwise_judge
@@ -26,6 +26,7 @@ from evalwright.stats.arrays import Booleans, Floats, Integers, np
 from evalwright.stats.bradley_terry import FitIntervals, count_wins, find_reach, fit, resample
 from evalwright.templates import Native
 
+_MOST_CONTESTANTS = 1_000
 _MOST_RESAMPLED = 100
 _MOST_NAMED = 5
 
@@ -59,6 +60,11 @@ class BradleyTerry(ScoreMetric):
             if len(names) == 1:
                 reason = f"undefined: there is only one contestant, `{names[0]}`"
             return [Measure(self.type, None, None, 0, reason)]
+        if len(names) > _MOST_CONTESTANTS:
+            raise ValueError(
+                f"expected at most {_MOST_CONTESTANTS:,} contestants, got {len(names):,}, such as "
+                f"`{names[0]}`: check `contestant` and `opponent`"
+            )
         table = comparisons.count_wins()
         whole = fit(table[None])
         ranking = _Ranking(
