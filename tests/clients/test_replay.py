@@ -1,5 +1,6 @@
 import asyncio
 import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from tests.servers.asking import answered, asking, chat, failed
 
 from evalwright.clients.replay import Replay, connect
 from evalwright.errors import Unreadable, UsageError
-from evalwright.types import Completion, Message, Request, Sample, TaskSpec, Usage
+from evalwright.types import Completion, JudgedAnswer, Message, Request, Sample, TaskSpec, Usage
 
 ANSWERS = """\
 {"id": "a", "output": "first"}
@@ -65,6 +66,22 @@ def test_a_null_output_is_a_failure(tmp_path: Path) -> None:
     with pytest.raises(LookupError, match="the output recorded for 'a', trial 1 is null"):
         ask(connect(str(path)), "a")
     assert ask(connect(str(path)), "a", 1).text == "second"
+
+
+def test_the_line_with_the_most_matching_keys_is_used(tmp_path: Path) -> None:
+    path = tmp_path / "judge.jsonl"
+    keys: list[dict[str, str]] = [{}, {"model": "m"}, {"model": "m", "prompt": "Is it blue?"}]
+    lines = [{"id": "a", "output": str(number), "judged": key} for number, key in enumerate(keys)]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    judge = connect(str(path))
+
+    def verdict(**judged: str) -> str:
+        request = Request(sample=Sample("a", {}), judged=JudgedAnswer(**judged))  # type: ignore[arg-type] # texts
+        return asyncio.run(judge.complete(request)).text
+
+    assert verdict(model="other", prompt="Is it blue?") == "0"
+    assert verdict(model="m", prompt="Is it red?") == "1"
+    assert verdict(model="m", prompt="Is it blue?", scorer="s") == "2"
 
 
 def test_log_probabilities_are_replayed_too(answers: Path) -> None:
