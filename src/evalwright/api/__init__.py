@@ -9,6 +9,7 @@ run score                      runs: begin, resume, score again
 perplexity                     how surprised models are by a text
 execute execute_file           one program, judged as a run would
 score_answer                   one answer to a record
+compare                        runs, models and variants, sample by sample
 gate                           a run by its policies
 judge_check                    a judge, by people and by probes
 doctor                         what this machine can do
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evalwright.api.answers import score_answer
+    from evalwright.api.comparisons import compare
     from evalwright.api.dataset_previews import dataset_preview_lines, try_dataset
     from evalwright.api.entities import check_entities
     from evalwright.api.files import SCHEMAS, checks, init, lint, lints, schema, validate
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
 
 _HOMES = """
     api.answers            score_answer
+    api.comparisons        compare
     api.dataset_previews   dataset_preview_lines try_dataset
     api.entities           check_entities
     api.files              SCHEMAS checks init lint lints schema validate

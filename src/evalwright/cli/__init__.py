@@ -29,6 +29,7 @@ COMMANDS = {
     "score": "Score the stored outputs of a run again.",
     "exec": "Test one program the way `run` tests code answers.",
     "report": "Print a run's report.",
+    "compare": "Compare runs, models or variants, sample by sample.",
     "gate": "Check a run against policies.",
     "judge": "Measure how reliable a judge model is.",
     "list": "List runs, component types, model providers or the contents of a project.",
