@@ -15,6 +15,7 @@ from evalwright.report.tables import (
     count_noun,
     decimal_column,
     dollars,
+    escape_markdown,
     interval_column,
     make_table,
     name_column,
@@ -142,17 +143,23 @@ def _flip_blocks(report: ComparisonReport) -> Iterator[Block]:
     rest = report.flipped - len(report.flips)
     more = f"; {rest:,} more: --flips {report.flipped}" if rest else ""
     yield f"Flips: {count_noun(report.flipped, 'sample')} changed{more}"
-    for flip in report.flips:
-        yield f"  {describe_flip(flip, report)}"
+    for line, flip in zip(_flip_lines(report), report.flips, strict=True):
+        yield f"  {line}"
         yield f"    {diff_outputs(flip)}"
 
 
-def describe_flip(flip: Flip, report: ComparisonReport) -> str:
+def _flip_lines(report: ComparisonReport) -> Iterator[str]:
+    rows = report.comparisons
+    with_task = len({row.task for row in rows}) > 1
+    with_models = len({(row.model_a, row.model_b) for row in rows}) > 1
+    for flip in report.flips:
+        yield describe_flip(flip, with_task=with_task, with_models=with_models)
+
+
+def describe_flip(flip: Flip, *, with_task: bool = False, with_models: bool = False) -> str:
     """Write `worse  capitals/fr  1 → 0, 25 % of the difference`."""
-    name = flip.sample_id
-    if len({row.task for row in report.comparisons}) > 1:
-        name = f"{flip.task}/{name}"
-    if len({(row.model_a, row.model_b) for row in report.comparisons}) > 1:
+    name = f"{flip.task}/{flip.sample_id}" if with_task else flip.sample_id
+    if with_models:
         name = f"{name} ({flip.model_a}, {flip.model_b})"
     parts = [f"{flip.kind:6} {name}  {flip.a:g} → {flip.b:g}"]
     if flip.share:
@@ -191,10 +198,15 @@ def to_markdown(report: ComparisonReport) -> str:
     lines += [f"{note[0].upper()}{note[1:]}.  " for note in _notes(report)]
     if report.flips:
         lines += ["", f"## Flips ({report.flipped})", ""]
-        for flip in report.flips:
-            text = diff_outputs(flip).replace("```", "'''")
-            lines += [f"- {describe_flip(flip, report)}", "", f"  ```text\n  {text}\n  ```"]
+        for line, flip in zip(_flip_lines(report), report.flips, strict=True):
+            lines += flip_item(flip, line)
     return "\n".join(lines) + "\n"
+
+
+def flip_item(flip: Flip, line: str) -> list[str]:
+    """Return the lines of a Markdown list item: what flipped, and both outputs."""
+    text = diff_outputs(flip).replace("```", "'''")
+    return [f"- {escape_markdown(line)}", "", f"  ```text\n  {text}\n  ```"]
 
 
 def headline(report: ComparisonReport) -> str:
