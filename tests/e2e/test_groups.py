@@ -212,7 +212,6 @@ def test_in_python_metrics_of_every_kind_have_groups() -> None:
             metrics=[{"type": "mean", "by": BY}, longest],
         ),
         models=[lambda prompt: "yes" if prompt in "024" else "no"],
-        store=":memory:",
     )
 
     found = {(each.key, each.group): each.value for each in report.metrics}
