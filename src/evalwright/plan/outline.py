@@ -39,6 +39,10 @@ class TaskOutline(Struct, frozen=True, kw_only=True):
     name: str
     task_key: str = ""
     display_name: str = ""
+    specification: str = ""
+    """The key of the task specification, if the task is one of its variants."""
+    variant: str = ""
+    """The name of the variant."""
     kind: EvaluatedEntity = "model"
     path: str = ""
     """The file that the task was read from, if it is its own file."""
