@@ -345,17 +345,86 @@ def test_a_price_does_not_depend_on_parameters(tmp_path: Path) -> None:
 
 
 def test_a_secret_is_refused_in_a_parameter(project: Path) -> None:
-    change(
+    change(project, "top_p: 0.5", "user: $OPENAI_API_KEY")
+    with ModelServer(chat("4")) as server:
+        of_entry = evalwright(server, "run", "run.yaml", cwd=project)
+        change(project, "user: $OPENAI_API_KEY", "top_p: 0.5")
+        change(
+            project,
+            "models: [cold, hot]",
+            "models: [openai/x]\n      parameters: {user: $OPENAI_API_KEY}",
+        )
+        of_specification = evalwright(server, "run", "run.yaml", cwd=project)
+
+    for done in (of_entry, of_specification):
+        assert done.returncode == 2
+        assert "contains a secret from the environment" in done.stderr
+    assert server.log == []
+
+
+def test_models_parameters_and_variants_may_wait_for_values_of_the_evaluation(
+    tmp_path: Path,
+) -> None:
+    write_rows(tmp_path, ROWS)
+    declared = (
+        "[{type: list, key: ms, dtype: string, display_name: M}, "
+        "{type: dict, key: ps, value_dtype: float, display_name: P}, "
+        "{type: string, key: words, display_name: W}]"
+    )
+    write_project(
+        tmp_path,
+        tasks__ask=TASK,
+        run="evaluation:\n  key: e\n  display_name: E\n  description: One.\n"
+        f"  config_spec: {declared}\n  task_specifications:\n    - task_key: ask\n"
+        "      models: << config.ms >>\n      parameters: << config.ps >>\n"
+        '      variants: {"a": {prompt: << config.words >>}, b: {prompt: b}}\n',
+    )
+    values = ("ms=openai/x,openai/y", 'ps={"temperature": 0.5}', "words=hello")
+    options = [word for value in values for word in ("--set", value)]
+    with ModelServer(chat("4")) as server:
+        checked = evalwright(server, "validate", "run.yaml", cwd=tmp_path)
+        report = run(server, tmp_path, *options)
+
+    assert checked.returncode == 0, checked.stdout
+    assert combinations(report) == [
+        (task, f"openai/{model}?temperature=0.5") for task in ("ask-a", "ask-b") for model in "xy"
+    ]
+    assert {asked.prompt for asked in server.log} == {"plain: hello", "plain: b"}
+
+
+def test_a_general_parameter_that_a_model_overrides_is_named(project: Path) -> None:
+    with ModelServer(chat("4")) as server:
+        done = evalwright(server, "run", "run.yaml", "-p", "temperature=1", cwd=project)
+
+    warning = "`-p temperature=1` has no effect on cold, which sets it to 0"
+    assert done.stderr.count(warning) == 1
+    assert "no effect on hot" not in done.stderr
+
+
+def test_a_plan_tells_the_variants_of_its_evaluations_apart(project: Path) -> None:
+    text = (project / "run.yaml").read_text(encoding="utf-8")
+    models, _, evaluation = text.partition("evaluation:\n")
+    rule = "{type: exists, metric: is_correct_mean}"
+    write_project(
         project,
-        "models: [cold, hot]",
-        "models: [openai/x]\n      parameters: {user: $OPENAI_API_KEY}",
+        run=models,
+        evaluations__prompts="\n".join(line[2:] for line in evaluation.splitlines()) + "\n",
+        plan="key: plan\ndisplay_name: Plan\nevaluation_specifications:\n"
+        "  - {key: few, evaluation_key: prompts, evaluation_run_config: {num_samples: 1}}\n"
+        "  - {key: all, evaluation_key: prompts}\n",
+        policy="key: p\ndisplay_name: P\nrules:\n"
+        f"  - {{key: r, display_name: R, definition: {rule}, "
+        "scope: {task_specification_keys: [few-greet]}}\n",
     )
     with ModelServer(chat("4")) as server:
-        done = evalwright(server, "run", "run.yaml", cwd=project)
+        report = report_of(evalwright(server, "run", "plan.yaml", "--json", cwd=project))
+        gated = evalwright(server, "gate", "--policy", "policy.yaml", "--json", cwd=project)
 
-    assert done.returncode == 2
-    assert "contains a secret from the environment" in done.stderr
-    assert server.log == []
+    assert report["tasks"] == [
+        *("few-greet-short", "few-greet-long", "all-greet-short", "all-greet-long"),
+    ]
+    assert [row["n"] for row in report["metrics"]] == [1] * 4 + [3] * 4
+    assert len(json.loads(gated.stdout)["policies"][0]["figures"]) == 4
 
 
 def test_a_python_function_has_no_generation_parameters(

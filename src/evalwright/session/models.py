@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -68,7 +69,7 @@ def connect_provider(name: str, options: ModelOptions) -> Connection:
     if not provider or not rest:
         raise UsageError(f"`{name}` is not a model", hint="write provider/model")
     rest, base_url = split_provider_address(provider, rest)
-    options = structs.replace(options, parameters={**options.parameters, **own})
+    options = override_parameters(options, own, model=name)
     reject_misspelled(options.parameters, model=f"{provider}/{rest}", in_name=own)
     if provider not in BUILT_IN["models"]:  # a plugin takes names as they are
         options = structs.replace(options, parameters=resolve_extra(options.parameters))
@@ -81,6 +82,18 @@ def connect_provider(name: str, options: ModelOptions) -> Connection:
         remote=provider not in LOCAL_PROVIDERS,
         by_sample=provider in SAMPLE_READERS,
     )
+
+
+def override_parameters(
+    options: ModelOptions, parameters: Mapping[str, Any], *, model: str
+) -> ModelOptions:
+    """Return the options with a model's own parameters, and tell what they override."""
+    for name, value in parameters.items():
+        if (general := options.parameters.get(name, value)) != value:
+            options.tell(
+                f"warning: `-p {name}={general}` has no effect on {model}, which sets it to {value}"
+            )
+    return structs.replace(options, parameters={**options.parameters, **parameters})
 
 
 def provider_connector(

@@ -36,6 +36,7 @@ from evalwright.clients.parameters import resolve_extra
 from evalwright.clients.providers import PROVIDERS
 from evalwright.clients.stand_ins import PlaceholderModel
 from evalwright.components import provider_key
+from evalwright.engine.redact import refuse_secrets
 from evalwright.errors import EvalwrightError, UnknownName, UsageError
 from evalwright.event_loop import run_async
 from evalwright.generation_parameters import split_parameters
@@ -45,7 +46,7 @@ from evalwright.plan.options import RunOptions
 from evalwright.plan.project import ResolvedProject
 from evalwright.ports import Snippets
 from evalwright.secrets import Redactor, Secret, find_credentials, secrets_in
-from evalwright.session.models import Connection, Connector, connect_provider
+from evalwright.session.models import Connection, Connector, connect_provider, override_parameters
 from evalwright.spec.documents.models.model import (
     AdapterDocument,
     CustomConnection,
@@ -117,8 +118,10 @@ def connect_model(
     """Connect the model with this key; `UnknownName` if there is none."""
     key, own = split_parameters(key)
     declared = None if "/" in key or ":" in key else project_models.get(key)
-    below = declared.parameters if declared is not None else {}
-    options = structs.replace(options, parameters={**options.parameters, **below, **own})
+    specific = {**(declared.parameters if declared is not None else {}), **own}
+    # Fingerprints, which contain parameters, are stored.
+    refuse_secrets((), specific, map(Secret, secrets_in(options.environment)))
+    options = override_parameters(options, specific, model=key)
     if "/" in key or ":" in key:
         return _connect_provider(canonical_name(key), options)
     if isinstance(declared, ModelDocument):

@@ -36,7 +36,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from evalwright.components import Component, Hidden, ReferencedKey, Snippet, provider_key
-from evalwright.generation_parameters import correct_parameter, with_parameters
+from evalwright.errors import UsageError
+from evalwright.generation_parameters import correct_parameter, split_parameters, with_parameters
 from evalwright.lines import refuse_nul
 from evalwright.nearest import nearest
 from evalwright.registry import BUILT_IN, find_failure, names
@@ -305,6 +306,13 @@ class ProviderModel(Component):
         provider, slash, name = value.partition("/")
         if not (provider and slash and name):
             raise ValueError(f"expected `provider/model`, got `{value}`")
+        try:
+            plain, parameters = split_parameters(value)
+        except UsageError as error:
+            raise ValueError(error.message) from error
+        if parameters:
+            names = ", ".join(parameters)
+            raise ValueError(f"expected `{plain}`, with {names} under `parameters`")
         _check_provider(provider)
         return str(value)
 

@@ -84,7 +84,7 @@ class WrittenSpec(NamedTuple):
 
     def list_variants(self) -> "list[WrittenSpec]":
         """Return the specification once per variant; itself if it has none or is not run."""
-        if self.text(_LOG_FIELD):
+        if self.text(_LOG_FIELD) or (*self.path, "variants") in self.evaluation.waiting:
             return [self]
         names = get_mapping(self.data, "variants")
         return [self._replace(variant=str(name)) for name in names] or [self]
@@ -100,7 +100,10 @@ class WrittenSpec(NamedTuple):
     def waits(self, *names: str | int) -> bool:
         """Whether a field depends on a value that is known only in a run."""
         path = (*self.path, *names)
-        return any(waiting[: len(path)] == path for waiting in self.evaluation.waiting)
+        return any(
+            waiting[: len(path)] == path or path[: len(waiting)] == waiting
+            for waiting in self.evaluation.waiting
+        )
 
     def text(self, name: str) -> str | None:
         """Return the value of a text field, if it is known."""
