@@ -334,6 +334,16 @@ def test_parameters_are_a_part_of_the_model_in_records_too(tmp_path: Path) -> No
     assert len(json.loads(shown.stdout)) == 1
 
 
+def test_a_misspelled_parameter_of_a_model_of_a_project_is_refused(project: Path) -> None:
+    with ModelServer(chat("4")) as server:
+        done = evalwright(server, "run", "run.yaml", "-m", "cold?temprature=1", cwd=project)
+
+    assert done.returncode == 2
+    assert "`temprature` is not a parameter of cold; did you mean `temperature`?" in done.stderr
+    assert "`?extra.temprature=…` sends it unchanged" in done.stderr
+    assert server.log == []
+
+
 def test_a_price_does_not_depend_on_parameters(tmp_path: Path) -> None:
     write_rows(tmp_path, ROWS)
     write_project(tmp_path, tasks__ask=TASK, run=RUN.replace("openai/x", "openai/gpt-4.1-mini"))
