@@ -242,7 +242,7 @@ class ModelDocument(Component):
     max_concurrent_requests: Annotated[int, Field(ge=1)] | None = None
     """Maximum concurrent requests."""
     task: MLTask = "chat_completion"
-    """Kind of requests that the model answers."""
+    """Kind of request that the model answers."""
     parameters: GenerationParameters = Field(default_factory=dict)
     """Generation parameters, such as `{ temperature: 0 }`. They override `-p`."""
     secrets: dict[str, Hidden] = Field(default_factory=dict)
