@@ -179,6 +179,19 @@ def test_variants_can_be_listed_shown_exported_and_tried(project: Path) -> None:
     assert json.loads(first.stdout)["values"]["tone"] == "plain"
 
 
+def test_variants_are_compared_sample_by_sample(project: Path) -> None:
+    with ModelServer(chat("4")) as server:
+        run(server, project)
+        whole, single, none = (
+            evalwright(server, "compare", "latest", "--task", name, "--json", cwd=project)
+            for name in ("greet", "greet-long", "greet-lang")
+        )
+
+    assert len(json.loads(whole.stdout)["comparisons"]) == 6
+    assert len(json.loads(single.stdout)["comparisons"]) == 1
+    assert (none.returncode, "share no task `greet-lang`" in none.stderr) == (2, True)
+
+
 def test_exported_variants_are_run_again_as_they_ran(project: Path) -> None:
     change(project, "models: [cold, hot]", "models: [openai/x]\n      parameters: {seed: 7}")
     with ModelServer(chat("4")) as server:

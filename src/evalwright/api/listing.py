@@ -218,7 +218,7 @@ def _model_of(run: Run, name: str) -> str:
 def _find_tasks(run: Run, name: str) -> set[str]:
     """Return the task with this name, or the variants of the specification with this key."""
     tasks = read_manifest(run).plan.tasks
-    found = {task.name for task in tasks if name in {task.name, task.specification}}
+    found = {task.name for task in tasks if name in task.names}
     if found:
         return found
     known = [task.name for task in tasks]

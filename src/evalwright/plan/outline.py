@@ -91,6 +91,11 @@ class TaskOutline(Struct, frozen=True, kw_only=True):
     Otherwise a report computes them from the stored scores."""
 
     @property
+    def names(self) -> set[str]:
+        """The names by which the task can be selected: its own, and that of its specification."""
+        return {self.name, self.specification} - {""}
+
+    @property
     def tries(self) -> int:
         """Number of trials per sample in all repeats."""
         return self.trials * self.repeats
