@@ -21,7 +21,7 @@ import msgspec
 
 from evalwright.datasets.csv_file import CsvFile
 from evalwright.datasets.json_files import read_json_list, read_objects, to_json_row
-from evalwright.errors import BadDataset, Unreadable, UsageError
+from evalwright.errors import BadDataset, FileChanged, Unreadable, UsageError
 from evalwright.lines import EXPANSION, expands_too_far, show_path
 from evalwright.nearest import nearest, suggest
 
@@ -293,9 +293,9 @@ def identify_file(
 
 
 def refuse_changes(path: str | Path, identity: tuple[int, ...]) -> None:
-    """Raise `BadDataset` if the file's identity has changed."""
+    """Raise `FileChanged` if the file's identity has changed."""
     if identify_file(path) != identity:
-        raise BadDataset(
+        raise FileChanged(
             f"{show_path(path)}: the file changed while it was in use",
             hint="run the command again: the file has changed since it was checked",
         )

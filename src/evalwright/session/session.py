@@ -43,6 +43,7 @@ from evalwright.report.build import build_report
 from evalwright.report.headline import make_headline
 from evalwright.report.report import Report
 from evalwright.secrets import Redactor
+from evalwright.session.changed_files import add_changed_files, mark_stopped_run
 from evalwright.session.drive import drive
 from evalwright.session.judges import add_judges
 from evalwright.session.manifests import describe_run, end_manifest, keep_checks, report_facts
@@ -196,7 +197,9 @@ class Session:
             memory = recall_answers(self.store, earlier, parent=self.parent)
             resources = structs.replace(resources, memory=memory)
         started = perf_counter()
-        self._run_jobs(run.id, resources, shared)
+        with mark_stopped_run(self.store, run, self.plan):
+            self._run_jobs(run.id, resources, shared)
+        run = add_changed_files(run, self.plan, tell=self.progress.tell)
         if shared.budget is not None and shared.budget.overrun and not self.stop.is_stopping:
             self.progress.tell(shared.budget.overrun)
         self._seconds = perf_counter() - started
