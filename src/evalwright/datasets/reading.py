@@ -251,15 +251,20 @@ class FileRows:
         try:
             seen = monotonic()
             interval_s = _LOOK_S if self._identity[_SIZE] > _SMALL_BYTES else 0.0
+            last: dict[str, Any] | None = None
             for row in self._format.rows():
                 if (now := monotonic()) - seen > interval_s:  # before the row is used
                     self._refuse_changes()
                     seen = now
-                yield row
+                if last is not None:
+                    yield last
+                last = row
         except (ValueError, LookupError):  # caused by a table that differs from the first reading
             self._refuse_changes()
             raise
         self._refuse_changes()
+        if last is not None:  # after this one, the file may change
+            yield last
 
     @cached_property
     def _format(self) -> _Format:

@@ -49,13 +49,18 @@ class RecordSamples(Struct, frozen=True, kw_only=True):
         """Yield the samples in the order of the file; `FileChanged` if it has changed since."""
         self._refuse_changes()
         seen = monotonic()
+        last: PlannedSample | None = None
         for record in islice(read_valid(self.path, bad=self.bad_lines), self.limit):
             if (now := monotonic()) - seen > _LOOK_S:
                 self._refuse_changes()
                 seen = now
+            if last is not None:
+                yield last
             trials = self.trials or record.samples
-            yield PlannedSample(Sample(record.task_id, record), trials, record.category)
+            last = PlannedSample(Sample(record.task_id, record), trials, record.category)
         self._refuse_changes()
+        if last is not None:  # after this one, the file may change
+            yield last
 
     def _refuse_changes(self) -> None:
         current = identify_file(self.path)

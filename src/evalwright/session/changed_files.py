@@ -1,17 +1,38 @@
 """Mark a run whose files changed while it was running."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from msgspec import structs, to_builtins
 
-from evalwright.errors import FileChanged
+from evalwright.engine.stop import Stop
+from evalwright.errors import EvalwrightError, FileChanged
 from evalwright.plan.input_files import describe_change, find_changed_files
 from evalwright.plan.manifest import StopFacts, read_manifest
-from evalwright.plan.plan import Plan
+from evalwright.plan.plan import Job, Plan
 from evalwright.ports import Store
 from evalwright.types import Run
+
+
+class GuardedJobs:
+    """Jobs that end if their samples cannot be read any more: those in flight are stored first."""
+
+    def __init__(self, jobs: Iterable[Job], stop: Stop) -> None:
+        self._jobs, self._stop = jobs, stop
+        self._error: EvalwrightError | None = None
+
+    def __iter__(self) -> Iterator[Job]:
+        try:
+            yield from self._jobs
+        except EvalwrightError as error:
+            self._error = error
+            self._stop.request(error.message, hint=error.hint)
+
+    def raise_error(self) -> None:
+        """Raise the error that has ended the jobs, if one has."""
+        if self._error is not None:
+            raise self._error
 
 
 @contextmanager
