@@ -177,6 +177,7 @@ def _list_run(store: Store, run: Run) -> ListedRun:
         total=plan.total if manifest else done,
         failed=failed,
         imported=bool(manifest and manifest.imported),
+        changed_files=list(manifest.changed_files) if manifest else [],
         **(_describe_results(manifest) if manifest else {}),
     )
 

@@ -15,6 +15,7 @@ from evalwright.errors import BadTasks, Unreadable, UsageError
 from evalwright.generation_parameters import split_parameters
 from evalwright.metrics.scores import EvidenceMetric
 from evalwright.plan.finalization import Finalization, ScorerMetrics
+from evalwright.plan.input_files import watch_files
 from evalwright.plan.options import RunOptions
 from evalwright.plan.outline import NO_MODEL, TaskOutline
 from evalwright.plan.plan import CurrentRun, Plan, RecordedResults, TaskPlan, TaskRuntime
@@ -23,6 +24,7 @@ from evalwright.plan.row_checks import check_columns
 from evalwright.plan.rows import (
     earlier_result_notes,
     link_task_results,
+    list_files,
     open_rows,
     read_samples,
     result_sources,
@@ -177,6 +179,7 @@ def compile_project(
     """Compile a resolved project. Every dataset is read once, to its end."""
     external = external or ExternalRows()
     specs, recorded, current_run = resolved.specs, external.recorded, CurrentRun()
+    files = watch_files(list_files(resolved.project, specs))  # before rows are read
     opened = {**external.opened} or open_rows(
         resolved.project, specs, store=store, current_run=current_run, generated=external.files
     )
@@ -221,6 +224,7 @@ def compile_project(
             *_earlier_run_notes(specs),
             *_single_trial_notes(specs, options.trials),
         ),
+        files=files,
         current_run=current_run,
     )
     return _mark_dependent_rows(plan, resolved, store)

@@ -194,6 +194,20 @@ def _link_task_result(project: Project, spec: ResolvedSpec, planned: set[str]) -
     return spec
 
 
+def list_files(project: Project, specs: Sequence[ResolvedSpec]) -> Iterator[str]:
+    """Yield the files of the path itself, and those of the tasks that are run and their rows."""
+    yield from project.files
+    for spec in specs:
+        yield from spec.written.files
+        for key in spec.dataset_keys.values():
+            entity = project.datasets.get(key)
+            if entity is not None:
+                yield from entity.part.files
+            if entity is not None and entity.document is not None:
+                origin: Any = entity.document.origin
+                yield from origin.files() if origin is not None else ()
+
+
 def result_sources(project: Project, spec: ResolvedSpec) -> list[str]:
     """Return the tasks whose results a specification reads, directly or as a dataset."""
     keys = list(spec.dataset_keys.values())
