@@ -64,7 +64,7 @@ _ALIKE = ("min_keep", "min_tokens", "n_probs", "safe_prompt", "speed", "think", 
 """Parameter names of some servers that are similar to common names."""
 
 
-def reject_misspelled(parameters: Mapping[str, Any], *, model: str) -> None:
+def reject_misspelled_parameters(parameters: Mapping[str, Any], *, model: str) -> None:
     """Reject addresses, and unknown parameters whose names are similar to common ones."""
     for name in parameters:
         if name in _ADDRESSES:

@@ -29,7 +29,7 @@ class StoredRecords:
         for task in manifest.plan.tasks:
             if task.path and task.digest and not task.finalized:
                 path = Path(manifest.folder, task.path)
-                if _is_unchanged(path, task):
+                if _has_same_content(path, task):
                     bad = frozenset(issue.line for issue in task.issues)
                     self._samples[task.name] = RecordSamples(path=str(path), bad_lines=bad)
                 else:
@@ -57,7 +57,7 @@ class StoredRecords:
             yield structs.replace(outcome, sample=sample)
 
 
-def _is_unchanged(path: Path, task: TaskOutline) -> bool:
+def _has_same_content(path: Path, task: TaskOutline) -> bool:
     content = blake2b(digest_size=16)
     try:
         for _ in digest_batches(read_batches(str(path)), content):

@@ -91,7 +91,7 @@ def rank_models(
 
     `excluded` says how many samples of a model do not count; they have no score.
     """
-    shared = _find_shared(scores)
+    shared = _find_shared_samples(scores)
     members = list(categories)
     bounds = ranked.bounds if ranked else UNBOUNDED
     wins = win_rates({model: row[shared] for model, row in scores.items()})
@@ -140,7 +140,7 @@ def compare_pairs(
     has_intervals: bool = True,
 ) -> list[TaskPairwiseRow]:
     """Compare every pair, the better one first, over the samples that all models completed."""
-    shared = _find_shared(scores)
+    shared = _find_shared_samples(scores)
     rows = []
     differences = compare_all([scores[model][shared] for model in order], seed=seed)
     for (a, b), paired in zip(combinations(order, 2), differences, strict=True):
@@ -160,7 +160,7 @@ def compare_pairs(
     return rows
 
 
-def _find_shared(scores: Mapping[str, Floats]) -> Members:
+def _find_shared_samples(scores: Mapping[str, Floats]) -> Members:
     rows = np.vstack(list(scores.values()))
     return np.asarray(~np.isnan(rows).any(axis=0))
 

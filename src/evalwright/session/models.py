@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from msgspec import Struct, structs
 
 from evalwright.clients.llama.settings import LlamaSettings
-from evalwright.clients.parameters import reject_misspelled, resolve_extra
+from evalwright.clients.parameters import reject_misspelled_parameters, resolve_extra
 from evalwright.clients.providers import split_address
 from evalwright.engine.models.base import Counters
 from evalwright.engine.models.budget import Budget
@@ -63,7 +63,7 @@ def connect_provider(name: str, options: ModelOptions) -> Connection:
     if not provider or not rest:
         raise UsageError(f"`{name}` is not a model", hint="write provider/model")
     rest, base_url = split_address(provider, rest)
-    reject_misspelled(options.parameters, model=f"{provider}/{rest}")
+    reject_misspelled_parameters(options.parameters, model=f"{provider}/{rest}")
     if provider not in BUILT_IN["models"]:  # a plugin takes names as they are
         options = structs.replace(options, parameters=resolve_extra(options.parameters))
     options = structs.replace(options, provider=provider, base_url=base_url)
