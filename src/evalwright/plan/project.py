@@ -14,8 +14,7 @@ from pydantic import TypeAdapter
 from evalwright.components import FOR_KEYS, Snippet, snippets_in
 from evalwright.datasets.rows import Rows
 from evalwright.errors import BadTasks, Unreadable, UsageError
-from evalwright.metrics.base import AnyMetric
-from evalwright.metrics.mean import Mean
+from evalwright.metrics.base import AnyMetric, FieldMetric
 from evalwright.metrics.scores import EvidenceMetric
 from evalwright.plan.finalization import Finalization, ScorerMetrics, TrialAggregate, TrialPlan
 from evalwright.plan.keys import key_of
@@ -464,7 +463,9 @@ def _primary_metric(spec: ResolvedSpec) -> PrimaryMetric | None:
         if scorer.purpose != "score":
             continue
         for _, metric in scorer_metrics(scorer, trials).metrics:
-            if isinstance(metric, Mean) and metric.field not in aggregated:
+            if not isinstance(metric, FieldMetric) or metric.type != "mean":
+                continue
+            if metric.field not in aggregated:
                 return PrimaryMetric(
                     scorer=scorer.key or scorer.type, field=metric.field, metric=metric.value_name
                 )

@@ -19,9 +19,8 @@ from evalwright.plan.outline import PrimaryMetric, TaskOutline
 from evalwright.report.report import LeaderboardRow, TaskPairwiseRow, interval_fields
 from evalwright.stats.arrays import Floats
 from evalwright.stats.interval import UNBOUNDED, Bounds
-from evalwright.stats.many_pairs import compare_all
 from evalwright.stats.mean import average, plain_mean
-from evalwright.stats.paired import win_rates
+from evalwright.stats.paired import compare_all, win_rates
 
 Members = NDArray[np.bool_]
 
