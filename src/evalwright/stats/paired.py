@@ -53,7 +53,7 @@ _BLOCK = 4_000_000
 
 
 class PairedDifference(Struct, frozen=True):
-    """Mean of a - b over the samples, and its confidence interval. None if there are no samples.
+    """Mean of a - b over the samples, and its confidence interval; None without samples.
 
     The interval is missing if all differences are equal and the range of scores is unknown.
     """
