@@ -92,15 +92,18 @@ MATRIX: list[tuple[dict[str, Any], str]] = [
 LETTERS = {"y": YES, "n": NO, "e": ERROR, "a": ABSENT}
 
 
-def test_the_table_of_filters() -> None:
-    wrong = [
-        (filter_, name, found)
+@pytest.mark.parametrize(
+    ("filter_", "given", "expected"),
+    [
+        pytest.param(
+            filter_, given, LETTERS[letter], id=f"{' '.join(map(str, filter_.values()))} of {name}"
+        )
         for filter_, letters in MATRIX
         for given, name, letter in zip(GIVEN, NAMES, letters, strict=True)
-        if (found := outcome(given, filter_)) != LETTERS[letter]
-    ]
-
-    assert wrong == []
+    ],
+)
+def test_the_table_of_filters(filter_: dict[str, Any], given: Any, expected: str) -> None:
+    assert outcome(given, filter_) == expected
 
 
 def test_a_path_through_something_that_is_not_there_does_not_exist() -> None:
