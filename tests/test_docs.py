@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.e2e import in_process
-from tests.local_model import missing
+from tests.local_model import BESIDE, missing
 
 import evalwright
 from evalwright import validate_task
@@ -119,7 +119,8 @@ def needs_local_model(block: Block) -> bool:
 def follow(command: str, shown: list[str], folder: Path) -> None:
     """Type a command as a reader would; its exit code and its output are as shown."""
     typed, _, exit_code = command.partition("  # exit ")
-    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "NO_COLOR": "1"}
+    path = f"{BIN}:{os.environ['PATH']}"
+    environment = {**os.environ, **BESIDE, "PATH": path, "NO_COLOR": "1"}
     done = type_command(typed, folder, environment)
     assert done.returncode == int(exit_code or 0), f"{shlex.quote(typed)}: {done.stdout}"
     appears(shown, done.stdout)
