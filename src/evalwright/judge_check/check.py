@@ -21,23 +21,31 @@ from evalwright.judge_check.unreadable import count_unreadable
 from evalwright.nearest import suggest
 from evalwright.plan.manifest import read_manifest
 from evalwright.plan.model_names import canonical_names
-from evalwright.plan.options import RunOptions
+from evalwright.plan.options import RunOptions, parse_options
 from evalwright.ports import Store
 from evalwright.report.judges import CHECKS, Agreement, Judge, JudgeCheck, read_judges
 from evalwright.secrets import Redactor
-from evalwright.session.progress import Progress
+from evalwright.session.progress import Progress, SilentProgress
 from evalwright.session.stores import open_store
 from evalwright.types import Outcome, Run
 
 
-def check_judge(
-    run_name: str, options: JudgeCheckOptions, run_options: RunOptions, *, progress: Progress
+def judge_check(
+    run_name: str, check: JudgeCheckOptions, *, progress: Progress | None = None, **options: Any
 ) -> JudgeCheck:
-    """Compare the judge with people and query it again, depending on the options."""
-    options.validate()
+    """Compare the judge with people and query it again, depending on `check`.
+
+    The other options are those of `RunOptions`.
+
+        judge_check("latest", JudgeCheckOptions(labels="labels.csv"))
+        judge_check("latest", JudgeCheckOptions(probes=("swap", "pad"), repeat=3))
+    """
+    run_options = parse_options(options)
+    check.validate()
+    progress = progress or SilentProgress()
     with closing(open_store(run_options.store, create=False)) as store:
         run = store.find(run_name)
-        return _JudgeChecker(store, run, options, run_options, progress=progress).check()
+        return _JudgeChecker(store, run, check, run_options, progress=progress).check()
 
 
 class _JudgeChecker:

@@ -32,7 +32,7 @@ _FIGURE_NAMES = {
 _COMPARED_NAMES = {"labels": "label", "is_correct": "correctness", "scores": "score"}
 
 
-def render_check(check: JudgeCheck) -> Iterator[Block]:
+def render_judge_check(check: JudgeCheck) -> Iterator[Block]:
     """Render the whole check."""
     judge = check.judge
     yield visible(f"{judge.name}: {judge.type}, judged by {judge.model}, run {check.run_id}")
