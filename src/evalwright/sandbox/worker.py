@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from evalwright.processes import ENVIRONMENT, START_S, Ended, Pipe, Why, read_cpu_seconds
 from evalwright.sandbox import verdict
-from evalwright.sandbox.inside.wire import SILENCES
+from evalwright.sandbox.inside.wire import SILENCES, pack_job
 from evalwright.types import Execution, Program
 from evalwright.vocabulary import MAX_OUTPUT_BYTES
 
@@ -55,7 +55,6 @@ _PACKET_BYTES = 1 << 16
 _END_S = 10.0
 # How often to look for a request to stop.
 _LOOK_S = 0.05
-_JOB_HEAD_BYTES = 8
 _KILLED = 128
 _CORES = os.cpu_count() or 1
 
@@ -197,9 +196,7 @@ class _Evaluation:
         self.job, self._far_end = socket.socketpair()
         self.job.settimeout(0)
         self._max_report_bytes = verdict.max_report_bytes(program)
-        order = {"nonce": self.nonce, "source": program.source, "targets": program.targets}
-        body = json.dumps(order).encode()
-        self._unsent = memoryview(len(body).to_bytes(_JOB_HEAD_BYTES) + body)
+        self._unsent = memoryview(pack_job(self.nonce, program.source, program.targets))
 
     @property
     def theirs(self) -> tuple[int, int]:
@@ -290,6 +287,8 @@ class _CandidateWatch:
         try:
             with self._selector as selector:
                 selector.register(self._worker.control, selectors.EVENT_READ, self._read_answer)
+                for each in self._later:
+                    self._send_ahead(each)
                 self._begin()
                 while self._status is None:
                     left = max(0.0, self._deadline - time.monotonic())
@@ -306,6 +305,17 @@ class _CandidateWatch:
             )
         return self._results
 
+    def _send_ahead(self, evaluation: _Evaluation) -> None:
+        """Send the job of an evaluation that does not read it yet: what the socket holds."""
+        if evaluation.send_job() & selectors.EVENT_WRITE:
+            self._selector.register(
+                evaluation.job, selectors.EVENT_WRITE, lambda _: self._send_more(evaluation)
+            )
+
+    def _send_more(self, evaluation: _Evaluation) -> None:
+        if not evaluation.send_job() & selectors.EVENT_WRITE:
+            self._selector.unregister(evaluation.job)
+
     def _begin(self) -> None:
         """Send the job of the present evaluation; its clock starts when it is ready."""
         self._deadline = time.monotonic() + START_S
@@ -315,11 +325,11 @@ class _CandidateWatch:
 
     def _begin_next(self) -> None:
         """The first evaluation has finished and left the jail: let the next one begin."""
-        for source in (self._now.output.reader, self._now.job):
+        following = self._later.pop(0)
+        for source in (self._now.output.reader, self._now.job, following.job):
             with suppress(KeyError):
                 self._selector.unregister(source)
         self._results.append(self._now.end("exited", 0, time.monotonic()))
-        following = self._later.pop(0)
         if verdict.is_final(self._now.report):
             self._is_over = True
             following.job.close()  # it ends when it gets no job
@@ -334,6 +344,9 @@ class _CandidateWatch:
         elif "broken" in answer:
             raise ChildProcessError(f"no process for a candidate: {answer['broken']}")
         else:
+            while self._now.read_report():
+                pass
+            self._begin_next_if_due()
             self._ended_at = self._ended_at or time.monotonic()
             status = answer["ended"]
             self._status = status if status < _KILLED else _KILLED - status
@@ -350,7 +363,10 @@ class _CandidateWatch:
             self._selector.unregister(now.job)
         if now.report and not was_ready:
             self._deadline = now.ready_at + self._timeout_s
-        if self._later and self._why == "exited" and verdict.has_left(now.report):
+        self._begin_next_if_due()
+
+    def _begin_next_if_due(self) -> None:
+        if self._later and self._why == "exited" and verdict.has_left(self._now.report):
             self._begin_next()
 
     def _read_output(self, _events: int) -> None:

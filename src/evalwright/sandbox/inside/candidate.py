@@ -47,6 +47,7 @@ import operator
 import sys
 from _thread import RLock
 from collections.abc import Callable
+from contextlib import suppress
 from os import _exit
 from types import BuiltinFunctionType, CoroutineType, FunctionType, MethodType, ModuleType
 from typing import Any, ClassVar, NoReturn
@@ -64,16 +65,25 @@ _MOST_CAUSES = 20
 _FUNCTIONS = frozenset({FunctionType, BuiltinFunctionType, MethodType})
 _ABSTRACT = frozenset({"collections.abc", "numbers"})
 _LOOPS: list[Any] = []
+# The builtins of the program: what it patches stays with it. Made before any fork, because to copy
+# them is to write to each.
+_OWN_BUILTINS = ModuleType("builtins")
+_OWN_BUILTINS.__dict__.update(builtins.__dict__)
 
 
 def main(channel: int) -> NoReturn:
     """Run the source that comes first, then answer until the evaluator goes away."""
     try:
-        _CandidateProcess(channel).serve()
-    except wire.Closed:
+        serve(channel)
         _exit(0)
     finally:
         _exit(1)
+
+
+def serve(channel: int) -> None:
+    """Serve until the other end of the channel is closed."""
+    with suppress(wire.Closed):
+        _CandidateProcess(channel).serve()
 
 
 class _CandidateProcess:
@@ -100,11 +110,8 @@ class _CandidateProcess:
 
     def serve(self) -> None:
         source = wire.receive(self._channel, _NO_LIMIT).decode("utf-8", "surrogatepass")
-        # Its own builtins: what it patches stays with it.
-        own = ModuleType("builtins")
-        own.__dict__.update(builtins.__dict__)
-        sys.modules["builtins"] = own
-        self.names["__builtins__"] = own.__dict__
+        sys.modules["builtins"] = _OWN_BUILTINS
+        self.names["__builtins__"] = _OWN_BUILTINS.__dict__
         outcome, detail = judging.run(source, self.names)
         del source
         self._send([outcome, detail, self._list_names()])
