@@ -274,7 +274,7 @@ class _CandidateWatch:
         self._worker, self._timeout_s = worker, timeout_s
         self._now, *self._later = evaluations
         self._results: list[tuple[Ended, str]] = []
-        self._selector = selectors.DefaultSelector()
+        self._selector = selectors.PollSelector()  # few descriptors, for a few milliseconds
         self._first: int | None = None
         self._deadline = time.monotonic() + START_S
         self._status: int | None = None
@@ -327,7 +327,7 @@ class _CandidateWatch:
         """The first evaluation has finished and left the jail: let the next one begin."""
         following = self._later.pop(0)
         for source in (self._now.output.reader, self._now.job, following.job):
-            with suppress(KeyError):
+            if source in self._selector.get_map():
                 self._selector.unregister(source)
         self._results.append(self._now.end("exited", 0, time.monotonic()))
         if verdict.is_final(self._now.report):

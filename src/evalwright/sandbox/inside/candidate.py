@@ -44,6 +44,7 @@ import builtins
 import collections
 import io
 import operator
+import os
 import sys
 from _thread import RLock
 from collections.abc import Callable
@@ -92,6 +93,7 @@ class _CandidateProcess:
         self._streams = (sys.stdout, sys.stderr)
         self._turn = RLock()
         self._captured: list[Any] = []
+        self._stdins: dict[int, Any] = {0: sys.stdin}
         self.names = judging.new_module().__dict__
         self.objects: list[Any] = []
         """What the evaluator knows by number."""
@@ -106,6 +108,7 @@ class _CandidateProcess:
             "put": self._change_global,
             "capture": self._begin_capture,
             "captured": self._end_capture,
+            "stdin": self._change_stdin,
         }
 
     def serve(self) -> None:
@@ -261,6 +264,12 @@ class _CandidateProcess:
             mine.clear()
             mine.update(value)
 
+    def _change_stdin(self, number: int, text: str | None) -> None:
+        """Use the stdin of that number; with `text`, it is new."""
+        if text is not None:
+            self._stdins[number] = io.StringIO(text)
+        sys.stdin = self._stdins[number]
+
     def _begin_capture(self) -> None:
         self._captured.append(sys.stdout)
         sys.stdout = io.StringIO()
@@ -268,6 +277,12 @@ class _CandidateProcess:
     def _end_capture(self) -> str:
         printed, sys.stdout = sys.stdout, self._captured.pop()
         return str(printed.getvalue()) if isinstance(printed, io.StringIO) else ""
+
+
+def _change_environment(changed: dict[str, str], removed: list[str]) -> None:
+    os.environ.update(changed)
+    for name in removed:
+        os.environ.pop(name, None)
 
 
 def _await(coroutine: Any) -> Any:
@@ -331,10 +346,12 @@ _ACTIONS: dict[str, Callable[..., Any]] = {
     "deepcopy": lambda thing: __import__("copy").deepcopy(thing),
     "delitem": lambda thing, key: thing.__delitem__(key),
     "enter": lambda thing: thing.__enter__(),
+    "environ": _change_environment,
     "exit": _exit_block,
     "getitem": lambda thing, key: thing[key],
     "index": lambda thing: thing.__index__(),
     "method": lambda thing, name, args, kwargs: getattr(thing, name)(*args, **kwargs),
+    "seed": lambda state: __import__("random").setstate(state),
     "setitem": lambda thing, key, value: thing.__setitem__(key, value),
 }
 

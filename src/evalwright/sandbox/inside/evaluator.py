@@ -15,7 +15,7 @@ from os import _exit
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from . import doubts, judging, packages, proxies, values, wire
+from . import doubts, judging, packages, proxies, surroundings, values, wire
 from .link import CandidateStopped, Link
 
 _BUILTINS = frozenset(dir(builtins))
@@ -208,6 +208,7 @@ class TargetNames(dict[str, object]):
                     self._kinds[name] = kind
         self._mirrors: dict[str, Any] = {}
         self._sent: dict[str, str] = {}
+        self._surroundings = surroundings.Surroundings(self._text)
         self["__builtins__"] = _BUILTINS_OF_TARGETS
         _BUILTINS_OF_TARGETS.names = self
         link.before_request = self._send_changes
@@ -305,7 +306,8 @@ class TargetNames(dict[str, object]):
         return value
 
     def _send_changes(self) -> None:
-        """Before a request, send what targets have done to the candidate's globals."""
+        """Before a request, send what targets have done to the candidate's globals, and around."""
+        self._surroundings.send_changes(self._link.ask)
         for name, mirror in self._mirrors.items():
             now = self._link.encode(mirror)
             if now != self._sent[name]:
