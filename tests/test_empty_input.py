@@ -101,6 +101,7 @@ REFUSED: list[tuple[str, Call, str]] = [
 """Function, call, and part of its message."""
 NO_FILE: list[tuple[str, Call, type[Exception], str]] = [
     ("ew.lint", lambda: list(ew.lint("")), Unreadable, "'': no such file"),
+    ("ew.compare", lambda: ew.compare("", store="none.db"), Unreadable, "none.db: no such file"),
     ("ew.load", lambda: ew.load("", "none.db"), Unreadable, "none.db: no such file"),
     ("ew.score", lambda: ew.score("", store="none.db"), Unreadable, "none.db: no such file"),
     ("ew.schema", lambda: ew.schema(""), UsageError, "unknown schema ``"),
@@ -115,7 +116,7 @@ NO_FILE: list[tuple[str, Call, type[Exception], str]] = [
     ),
 ]
 """An empty name, or a file where an empty one is not an argument's fault."""
-NOTHING_TO_GIVE = {"ew.load_fixtures", "ew.scorer"}
+NOTHING_TO_GIVE = {"ew.load_fixtures", "ew.metric", "ew.postprocessor", "ew.scorer", "ew.solver"}
 """Functions without an input."""
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evalwright import calibration, intervals, leaderboard, metrics
     from evalwright.api import (
         arun,
+        compare,
         execute,
         lint,
         load,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         score_answer,
         validate,
     )
+    from evalwright.comparison.report import ComparisonReport, ComparisonRow, Flip
     from evalwright.errors import EvalwrightError, InvalidTask
     from evalwright.functions.metric import metric
     from evalwright.functions.postprocessor import postprocessor
@@ -62,6 +64,7 @@ _HOMES = {
     "api": (
         *(
             "arun",
+            "compare",
             "execute",
             "lint",
             "load",
@@ -73,6 +76,7 @@ _HOMES = {
         ),
         "validate",
     ),
+    "comparison.report": ("ComparisonReport", "ComparisonRow", "Flip"),
     "errors": ("EvalwrightError", "InvalidTask"),
     "functions.metric": ("metric",),
     "functions.postprocessor": ("postprocessor",),
@@ -101,9 +105,12 @@ del globals()["perplexity"]
 __all__ = [
     "AsyncModel",
     "BlockingModel",
+    "ComparisonReport",
+    "ComparisonRow",
     "Completion",
     "EvalwrightError",
     "Failure",
+    "Flip",
     "InvalidTask",
     "Issue",
     "JudgedProgram",
@@ -121,6 +128,7 @@ __all__ = [
     "arun",
     "bootstrap_mean_ci",
     "calibration",
+    "compare",
     "execute",
     "intervals",
     "leaderboard",

@@ -45,9 +45,10 @@ def checks(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Checking]:
 
 
 def lint(path: str | Path) -> Linting:
-    """Find valid but suspicious records in a task file. Iterate over the result for the findings.
+    """Find valid but suspicious records in a task file.
 
-    If the file cannot be read to its end, the iteration raises `Unreadable`.
+    Iterate over the result to get the findings. If the file cannot be read to its end, the
+    iteration raises `Unreadable`.
 
     >>> [finding.rule for finding in ew.lint("tasks.jsonl")]
     []
@@ -121,7 +122,7 @@ def _create_file(path: Path, content: bytes) -> bool:
 
 SCHEMAS = (
     *("records", "report", "task", "dataset", "generator", "model", "evaluation", "plan"),
-    *("policy", "run", "perplexity"),
+    *("policy", "run", "perplexity", "comparison"),
 )
 
 
@@ -143,6 +144,11 @@ def schema(kind: str) -> dict[str, Any]:
         from evalwright.perplexity.report import perplexity_schema
 
         return perplexity_schema()
+    if kind == "comparison":
+        from evalwright.comparison.report import ComparisonReport
+        from evalwright.report.report import struct_schema
+
+        return struct_schema(ComparisonReport, "evalwright comparison")
     if kind in SCHEMAS:
         from evalwright.spec.documents.models.schema import json_schema
 
