@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -26,6 +26,7 @@ from msgspec import Struct
 from evalwright.processes import ENVIRONMENT, START_S, Ended, Pipe, Why, read_cpu_seconds
 from evalwright.sandbox import verdict
 from evalwright.sandbox.inside.wire import SILENCES, pack_job
+from evalwright.sandbox.turns import RunTurns
 from evalwright.types import Execution, Program
 from evalwright.vocabulary import MAX_OUTPUT_BYTES
 
@@ -119,13 +120,17 @@ class SandboxWorker:
             raise NoWorker(answer["broken"])
         self.control.settimeout(_END_S)
 
-    def judge(self, program: Program, stop: threading.Event) -> tuple[Execution, bool]:
+    def judge(
+        self, program: Program, stop: threading.Event, turns: RunTurns | None = None
+    ) -> tuple[Execution, bool]:
         """Run one candidate until nothing of it is left, and judge it. `stop` ends it early.
 
-        Return also whether it may have been starved: it ran out of time, and not of CPU time.
+        It runs when `turns` lets it. Return also whether it may have been starved: it ran out of
+        time, and not of CPU time.
         """
         verdicts = self._settings.verdicts
-        first, *rest = self._run(program, verdicts, stop)
+        turns = turns or RunTurns(1)
+        first, *rest = self._run(program, verdicts, stop, turns)
         starved = verdict.ran_out_of_wall_time(program, first[0])
         if verdicts != "both":
             execution = verdict.judge_report(program, *first, verified=verdicts == "split")
@@ -133,12 +138,12 @@ class SandboxWorker:
         check = verdict.check_report(program, *first)
         if check.final is not None or stop.is_set():
             return check.final or verdict.judge_report(program, *first), starved
-        (plain,) = rest or self._run(program, "plain", stop)
+        (plain,) = rest or self._run(program, "plain", stop, turns)
         starved = starved or verdict.ran_out_of_wall_time(program, plain[0])
         return verdict.combine(verdict.judge_report(program, *plain), check), starved
 
     def _run(
-        self, program: Program, verdicts: Verdicts, stop: threading.Event
+        self, program: Program, verdicts: Verdicts, stop: threading.Event, turns: RunTurns
     ) -> list[tuple[Ended, str]]:
         """How each evaluation ended, with its nonce; one that did not begin is missing."""
         with ExitStack() as stack:
@@ -153,7 +158,10 @@ class SandboxWorker:
                 self._send(order, tuple(descriptors))
                 for evaluation in evaluations:
                     evaluation.close_theirs()
-                return _CandidateWatch(self, program.timeout_s, evaluations).run(stop)
+                # The jail is being prepared, and waits for its job.
+                with turns.take(stop) as end_turn:
+                    watch = _CandidateWatch(self, program.timeout_s, evaluations, end_turn)
+                    return watch.run(stop)
             except ChildProcessError:
                 raise
             except OSError as error:
@@ -269,9 +277,14 @@ class _CandidateWatch:
     """One candidate, from the order to its end, through one evaluation after the other."""
 
     def __init__(
-        self, worker: SandboxWorker, timeout_s: float, evaluations: list[_Evaluation]
+        self,
+        worker: SandboxWorker,
+        timeout_s: float,
+        evaluations: list[_Evaluation],
+        end_turn: Callable[[], None],
     ) -> None:
         self._worker, self._timeout_s = worker, timeout_s
+        self._end_turn = end_turn
         self._now, *self._later = evaluations
         self._results: list[tuple[Ended, str]] = []
         self._selector = selectors.PollSelector()  # few descriptors, for a few milliseconds
@@ -363,6 +376,8 @@ class _CandidateWatch:
             self._selector.unregister(now.job)
         if now.report and not was_ready:
             self._deadline = now.ready_at + self._timeout_s
+        if not self._later and verdict.has_finished(now.report):
+            self._end_turn()  # what is left is to remove its jail
         self._begin_next_if_due()
 
     def _begin_next_if_due(self) -> None:
