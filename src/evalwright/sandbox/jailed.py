@@ -123,7 +123,7 @@ class _Pool:
     def judge(self, program: Program, stop: threading.Event) -> Execution:
         """Judge a program; once more, alone, if it may have been starved."""
         with self._turns.take_shared_turn():
-            execution, starved = self._judge_once(program, stop)
+            execution, starved = self._judge_once(program, stop, is_repeated_if_starved=True)
         if not starved or stop.is_set():
             return execution
         with self._turns.take_alone(stop) as is_alone:
@@ -132,13 +132,20 @@ class _Pool:
             execution, starved = self._judge_once(program, stop)
         return verdict.rest_on_wall_clock(execution) if starved else execution
 
-    def _judge_once(self, program: Program, stop: threading.Event) -> tuple[Execution, bool]:
+    def _judge_once(
+        self, program: Program, stop: threading.Event, *, is_repeated_if_starved: bool = False
+    ) -> tuple[Execution, bool]:
         worker = self._idle.get()
         try:
             for attempt in range(1, _ATTEMPTS + 1):
                 worker = worker or self._start()
                 try:
-                    return worker.judge(program, stop, self._run_turns)
+                    return worker.judge(
+                        program,
+                        stop,
+                        self._run_turns,
+                        is_repeated_if_starved=is_repeated_if_starved,
+                    )
                 except WorkerDied:
                     self._remove(worker)
                     worker = None

@@ -121,7 +121,12 @@ class SandboxWorker:
         self.control.settimeout(_END_S)
 
     def judge(
-        self, program: Program, stop: threading.Event, turns: RunTurns | None = None
+        self,
+        program: Program,
+        stop: threading.Event,
+        turns: RunTurns | None = None,
+        *,
+        is_repeated_if_starved: bool = False,
     ) -> tuple[Execution, bool]:
         """Run one candidate until nothing of it is left, and judge it. `stop` ends it early.
 
@@ -136,7 +141,8 @@ class SandboxWorker:
             execution = verdict.judge_report(program, *first, verified=verdicts == "split")
             return execution, starved
         check = verdict.check_report(program, *first)
-        if check.final is not None or stop.is_set():
+        is_decided = check.final is not None or stop.is_set()
+        if is_decided or (starved and is_repeated_if_starved):
             return check.final or verdict.judge_report(program, *first), starved
         (plain,) = rest or self._run(program, "plain", stop, turns)
         starved = starved or verdict.ran_out_of_wall_time(program, plain[0])
