@@ -136,7 +136,7 @@ def schema(kind: str) -> dict[str, Any]:
 
         return record_schema()
     if kind == "report":
-        from evalwright.report.report import report_schema
+        from evalwright.report.schemas import report_schema
 
         return report_schema()
     if kind == "perplexity":

@@ -1,6 +1,6 @@
 """`run` and `score`: begin or resume a run, or score its stored answers again, and report."""
 
-import asyncio
+
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from evalwright.engine.redact import refuse_secrets
 from evalwright.errors import UsageError
+from evalwright.event_loop import run_in_thread
 from evalwright.plan.manifest import read_manifest
 from evalwright.plan.model_names import canonical_names, check_names
 from evalwright.plan.options import RunKeywords, RunOptions, parse_options
@@ -97,7 +98,7 @@ async def arun(
     >>> asyncio.run(ew.arun("tasks.jsonl", models="scripted/oracle", limit=2)).status
     'finished'
     """
-    return await asyncio.to_thread(run, tasks, models, progress=progress, **options)
+    return await run_in_thread(run, tasks, models, progress=progress, **options)
 
 
 def _run_objects(

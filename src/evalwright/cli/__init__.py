@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from evalwright._version import __version__
-from evalwright.cli.messages import discard, print_message
+from evalwright.report.messages import discard, print_message
 
 COMMANDS = {
     "init": "Create a small example project.",

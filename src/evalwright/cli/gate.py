@@ -8,7 +8,6 @@ import click
 
 from evalwright import api
 from evalwright.cli.issues import count_by_rule, report_unreadable, report_warnings
-from evalwright.cli.messages import print_message
 from evalwright.cli.options import env_option, markdown_option, store_option
 from evalwright.cli.output import (
     check_writable,
@@ -19,6 +18,7 @@ from evalwright.cli.output import (
 )
 from evalwright.errors import EvalwrightError
 from evalwright.report.issues import render_text
+from evalwright.report.messages import print_message
 from evalwright.report.policies import gate_lines, gate_markdown
 from evalwright.spec.checking import Checking
 

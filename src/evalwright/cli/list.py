@@ -7,9 +7,9 @@ import click
 
 from evalwright import api
 from evalwright.cli import SHORTHANDS
-from evalwright.cli.messages import print_message
 from evalwright.cli.options import store_option
 from evalwright.cli.output import print_list
+from evalwright.report.messages import print_message
 from evalwright.report.runs import list_table
 
 _OF_A_PROJECT = ("tasks", "datasets", "generators", "adapters", "evals")

@@ -6,7 +6,7 @@ the number of samples that it covers, that failed and that were excluded.
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +17,11 @@ from evalwright.report.moved import MovedScores
 from evalwright.stats.calibration import Bin
 from evalwright.stats.interval import Interval
 from evalwright.types import Outcome
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
 
 Status = Literal["finished", "finished_with_failures", "stopped", "failed"]
 
@@ -463,6 +468,18 @@ class Report(ReportBody, frozen=True, kw_only=True):
 
         return to_markdown(self, keys=keys)
 
+    def to_html(self, *, keys: bool = False) -> str:
+        """Return a page in one HTML file, with the same tables: no scripts, nothing to load."""
+        from evalwright.report.html import to_html
+
+        return to_html(self, keys=keys)
+
+    def _repr_html_(self) -> str:
+        """Return the tables that a notebook shows for a report."""
+        from evalwright.report.html import to_html_fragment
+
+        return to_html_fragment(self)
+
     def samples(
         self, *, failed: bool | None = None, wrong: bool = False, task: str = "", model: str = ""
     ) -> Iterator[Outcome]:
@@ -517,22 +534,23 @@ class Report(ReportBody, frozen=True, kw_only=True):
             f"samples completed, {len(self.metrics)} metrics, models {', '.join(self.models)}>"
         )
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> "pandas.DataFrame":
         """Return the metrics as a pandas data frame; pandas must be installed."""
-        return _import_library("pandas").DataFrame(
-            [msgspec.to_builtins(row) for row in self.metrics]
-        )
+        frame: pandas.DataFrame = _import_library("pandas").DataFrame(self._rows())
+        return frame
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> "polars.DataFrame":
         """Return the metrics as a polars data frame; polars must be installed."""
-        return _import_library("polars").DataFrame(
-            [msgspec.to_builtins(row) for row in self.metrics]
-        )
+        frame: polars.DataFrame = _import_library("polars").DataFrame(self._rows())
+        return frame
 
-    def to_arrow(self) -> Any:
+    def to_arrow(self) -> "pyarrow.Table":
         """Return the metrics as an Arrow table; pyarrow must be installed."""
-        rows = [msgspec.to_builtins(row) for row in self.metrics]
-        return _import_library("pyarrow").Table.from_pylist(rows)
+        frame: pyarrow.Table = _import_library("pyarrow").Table.from_pylist(self._rows())
+        return frame
+
+    def _rows(self) -> list[dict[str, object]]:
+        return [msgspec.to_builtins(row) for row in self.metrics]
 
 
 class TaskResult(NamedTuple):
@@ -568,23 +586,3 @@ def _import_library(name: str) -> Any:
         return import_module(name)
     except ImportError as error:
         raise UsageError(f"{name} is not installed", hint=f"pip install {name}") from error
-
-
-def report_schema() -> dict[str, Any]:
-    """Return the JSON Schema for the output of `evalwright run --json`."""
-    return struct_schema(ReportBody, "evalwright report")
-
-
-def struct_schema(printed: type[Struct], title: str) -> dict[str, Any]:
-    """Return the JSON Schema for a struct whose fields are all printed, including defaults."""
-    (body,), components = msgspec.json.schema_components([printed], ref_template="#/$defs/{name}")
-    for component in components.values():
-        if "properties" in component:
-            component["required"] = list(component["properties"])
-    whole = components.pop(body["$ref"].rpartition("/")[2])
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **whole,
-        "title": title,
-        "$defs": components,
-    }

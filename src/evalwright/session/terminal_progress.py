@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from evalwright.cli.messages import print_message, write_message
+from evalwright.report.messages import print_message, write_message
 from evalwright.report.tables import dollars, shorten
 from evalwright.text.visible import visible
 from evalwright.types import Outcome
