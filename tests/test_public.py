@@ -105,7 +105,7 @@ def test_a_verb_is_imported_when_it_is_first_used(module: str) -> None:
 def test_looking_at_runs_needs_no_statistics(module: str) -> None:
     ew.run(TASKS, "scripted/oracle", limit=1)
 
-    assert module not in imported_by("from evalwright import api; assert api.list_runs()")
+    assert module not in imported_by("from evalwright import api; assert api.runs()")
 
 
 @pytest.mark.parametrize("module", ["numpy", "rich", "asyncio"])

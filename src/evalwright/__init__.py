@@ -20,15 +20,23 @@ from evalwright._version import __version__
 if TYPE_CHECKING:
     from evalwright import calibration, intervals, leaderboard, metrics
     from evalwright.api import (
+        agate,
+        aload,
         arun,
+        aruns,
+        ascore,
+        avalidate,
         execute,
+        gate,
         lint,
         load,
         perplexity,
         run,
+        runs,
         schema,
         score,
         score_answer,
+        test,
         validate,
     )
     from evalwright.errors import EvalwrightError, InvalidTask
@@ -39,8 +47,10 @@ if TYPE_CHECKING:
     from evalwright.functions.task import Task
     from evalwright.perplexity.report import PerplexityReport
     from evalwright.ports import Model
+    from evalwright.report.policies import Judgement
     from evalwright.report.programs import JudgedProgram
     from evalwright.report.report import Report
+    from evalwright.report.runs import ListedRun
     from evalwright.spec.records.check import validate_file, validate_task
     from evalwright.spec.records.fixtures import load_fixtures
     from evalwright.stats.bootstrap import bootstrap_mean_ci
@@ -60,18 +70,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "api": (
-        *(
-            "arun",
-            "execute",
-            "lint",
-            "load",
-            "perplexity",
-            "run",
-            "schema",
-            "score",
-            "score_answer",
-        ),
-        "validate",
+        *("agate", "aload", "arun", "aruns", "ascore", "avalidate"),
+        *("execute", "gate", "lint", "load", "perplexity", "run", "runs", "schema", "score"),
+        *("score_answer", "test", "validate"),
     ),
     "errors": ("EvalwrightError", "InvalidTask"),
     "functions.metric": ("metric",),
@@ -81,8 +82,10 @@ _HOMES = {
     "functions.task": ("Task",),
     "ports": ("Model",),
     "perplexity.report": ("PerplexityReport",),
+    "report.policies": ("Judgement",),
     "report.programs": ("JudgedProgram",),
     "report.report": ("Report",),
+    "report.runs": ("ListedRun",),
     "spec.records.check": ("validate_file", "validate_task"),
     "spec.records.fixtures": ("load_fixtures",),
     "stats.bootstrap": ("bootstrap_mean_ci",),
@@ -107,6 +110,8 @@ __all__ = [
     "InvalidTask",
     "Issue",
     "JudgedProgram",
+    "Judgement",
+    "ListedRun",
     "Message",
     "Model",
     "Outcome",
@@ -118,10 +123,16 @@ __all__ = [
     "TaskSpec",
     "Usage",
     "__version__",
+    "agate",
+    "aload",
     "arun",
+    "aruns",
+    "ascore",
+    "avalidate",
     "bootstrap_mean_ci",
     "calibration",
     "execute",
+    "gate",
     "intervals",
     "leaderboard",
     "lint",
@@ -134,11 +145,13 @@ __all__ = [
     "postprocessor",
     "render",
     "run",
+    "runs",
     "schema",
     "score",
     "score_answer",
     "scorer",
     "solver",
+    "test",
     "validate",
     "validate_file",
     "validate_task",

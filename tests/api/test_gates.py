@@ -211,7 +211,7 @@ def test_a_bad_policy_stops_a_run_before_it_begins(project: Project) -> None:
 
     with pytest.raises(ew.EvalwrightError, match=r"policy.yaml:5.*did you mean `operator`"):
         ew.run("run.yaml")
-    assert api.list_runs() == []
+    assert api.runs() == []
 
 
 def spoilt(run_id: str, **changes: object) -> None:

@@ -6,6 +6,7 @@ try_task try_dataset try_model a few samples, rows or one answer, and nothing is
 generate                       the rows that a generator makes
 set_secret list_secrets …      the secrets that are stored on this machine
 run score                      runs: begin, resume, score again
+test check_report …            a run as a test, and what it must meet
 perplexity                     how surprised models are by a text
 execute execute_file           one program, judged as a run would
 score_answer                   one answer to a record
@@ -13,6 +14,7 @@ gate                           a run by its policies
 judge_check                    a judge, by people and by probes
 doctor                         what this machine can do
 runs find load export delete   what a store remembers
+arun ascore agate aload …      run score gate load runs validate, for an event loop
 export_logs import_results     results that move: a run as result logs, and back
 list_… show_…                  the same, component types and providers of models, for people
 """
@@ -22,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evalwright.api.answers import score_answer
+    from evalwright.api.async_verbs import agate, aload, arun, aruns, ascore, avalidate
     from evalwright.api.dataset_previews import dataset_preview_lines, try_dataset
     from evalwright.api.entities import check_entities
     from evalwright.api.files import SCHEMAS, checks, init, lint, lints, schema, validate
@@ -31,14 +34,14 @@ if TYPE_CHECKING:
     from evalwright.api.listing import (
         list_components,
         list_models,
-        list_runs,
+        runs,
         show_run,
         show_samples,
     )
     from evalwright.api.logs import export_logs, import_results
     from evalwright.api.machine import doctor
     from evalwright.api.programs import ProgramRequest, execute, execute_file
-    from evalwright.api.run_tasks import arun, run, score
+    from evalwright.api.run_tasks import run, score
     from evalwright.api.secret_values import delete_secret, list_secrets, set_secret
     from evalwright.api.stored_runs import (
         collect_garbage,
@@ -47,9 +50,10 @@ if TYPE_CHECKING:
         find,
         find_changed_files,
         load,
-        runs,
     )
+    from evalwright.api.task_files import has_tasks, list_tasks
     from evalwright.api.task_previews import TaskSelection, locate_task, try_task
+    from evalwright.api.testing import check_report, test
     from evalwright.api.text_perplexity import perplexity
     from evalwright.plan.options import RunOptions
     from evalwright.projects.add import add_entities, add_provider
@@ -62,20 +66,23 @@ if TYPE_CHECKING:
 
 _HOMES = """
     api.answers            score_answer
+    api.async_verbs        agate aload arun aruns ascore avalidate
     api.dataset_previews   dataset_preview_lines try_dataset
     api.entities           check_entities
     api.files              SCHEMAS checks init lint lints schema validate
     api.gates              check_policies gate read_policies
     api.generators         generate
     api.judge              JudgeCheckOptions judge_check render_judge_check
-    api.listing            list_components list_models list_runs show_run show_samples
+    api.listing            list_components list_models runs show_run show_samples
     api.logs               export_logs import_results
     api.machine            doctor
     api.programs           ProgramRequest execute execute_file
-    api.run_tasks          arun run score
+    api.run_tasks          run score
     api.secret_values      delete_secret list_secrets set_secret
-    api.stored_runs        collect_garbage delete export find find_changed_files load runs
+    api.stored_runs        collect_garbage delete export find find_changed_files load
+    api.task_files         has_tasks list_tasks
     api.task_previews      TaskSelection locate_task try_task
+    api.testing            check_report test
     api.text_perplexity    perplexity
     plan.options           RunOptions
     projects.add           add_entities add_provider

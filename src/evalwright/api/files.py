@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evalwright.errors import UsageError
 from evalwright.spec.checking import Checking, is_project
+from evalwright.types import Issue
 
 if TYPE_CHECKING:
     from evalwright.spec.documents.lint import DocumentLint
@@ -16,16 +17,39 @@ if TYPE_CHECKING:
     from evalwright.spec.records.lint.linter import Linting
 
 
-def validate(path: str | Path) -> Validated:
-    """Check a task file and return two lists: the valid records and the errors.
+def validate(path: str | Path | Sequence[str | Path], *, env: Sequence[str] = ()) -> Validated:
+    """Check files and folders; return two lists: the valid records and the errors.
+
+    A path is a file of task records, a document, a run file or the folder of a project. Documents
+    have no records: they are valid if there are no errors. Warnings are not included. `env` lists
+    files with environment variables for documents.
 
     >>> records, errors = ew.validate("tasks.jsonl")
     >>> len(records), len(errors)
     (10, 0)
     """
-    from evalwright.spec.records.check import validate_file
+    from evalwright.spec.records.check import Validated, validate_file
 
-    return validate_file(path)
+    result = Validated([], [])
+    for each in [path] if isinstance(path, str | Path) else path:
+        if is_project(str(each)):
+            result.errors.extend(_project_errors(str(each), env))
+        else:
+            records, errors = validate_file(each)
+            result.records.extend(records)
+            result.errors.extend(errors)
+    return result
+
+
+def _project_errors(path: str, env: Sequence[str]) -> Iterator[Issue]:
+    for checking in checks([path], env=env):
+        yield from checking
+        unreadable = checking.unreadable
+        if unreadable and Path(checking.file) == Path(path):
+            raise unreadable
+        if unreadable:
+            detail = unreadable.message
+            yield Issue(file=checking.file, line=1, rule="unreadable", detail=detail)
 
 
 def checks(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Checking]:

@@ -3,51 +3,66 @@
 Nothing is run, and nothing is stored: the same gate on the same store says the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import cast
 
 from evalwright.errors import UsageError
 from evalwright.plan.project import read_environment
 from evalwright.report.policies import Judgement, judge, needs_other_runs
+from evalwright.report.report import Report
 from evalwright.session.policies import other_evidence, read_run_policies, run_evidence
 from evalwright.session.stores import open_store
 from evalwright.spec.checking import Checking
+from evalwright.spec.documents.checks.build import build_instance
 from evalwright.spec.documents.models.policy import PolicyDocument
 from evalwright.spec.documents.resolve.policies import PolicyFiles
 from evalwright.spec.documents.resolve.policies import read_policies as read_policy_files
 from evalwright.spec.documents.validation import check_documents
+from evalwright.spec.documents.yaml.problems import format_path
 
 _MAX_ERRORS_SHOWN = 5
+AnyPolicy = str | Path | Mapping[str, object]
+AnyPolicies = AnyPolicy | Sequence[AnyPolicy] | PolicyFiles
 
 
 def gate(
-    name: str = "latest",
-    files: Sequence[str | Path] | PolicyFiles = (),
-    store: str | Path | None = None,
+    run: str | Report = "latest",
+    policies: AnyPolicies = (),
     *,
+    store: str | Path | None = None,
     strict: bool = False,
     env: Sequence[str] = (),
 ) -> Judgement:
-    """Judge a run by the policies of files, or else by those that the run's project brought.
+    """Check a stored run against policies. Nothing is run.
 
-    The files may have been read before, by `read_policies`. With `strict`, whole intervals must
-    meet the thresholds, and no sample may have failed or be without a value.
+    `run` is a report, or a run's id, the start of an id, a name or a tag. `policies` are files with
+    policies, a policy as a dict, or several of these. Default: the policies of the run file with
+    which the run was started. With `strict`, whole intervals must meet the thresholds, and no
+    sample may have failed or be without a value. `env` lists files with environment variables for
+    the policies. `str()` of the result has one line per rule.
+
+    >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)
+    >>> rule = {"type": "threshold", "metric": "score_mean", "operator": ">=", "threshold": 0.9}
+    >>> policy = {"key": "release", "rules": [{"key": "accurate", "definition": rule}]}
+    >>> ew.gate(report, policy).holds
+    True
     """
-    from_files = _valid_policies(files, env)
+    chosen = _choose_policies(policies, env)
     with closing(open_store(store, create=False)) as opened:
-        run = opened.find(name)
-        policies = from_files or read_run_policies(run)
-        if not policies:
+        found = opened.find(run if isinstance(run, str) else run.run_id)
+        chosen = chosen or read_run_policies(found)
+        if not chosen:
             raise UsageError(
-                f"run {run.id} has no policies, and none were given",
+                f"run {found.id} has no policies, and none were given",
                 hint="use `--policy FILE`, or add `policies` to the run file",
             )
-        others = other_evidence(opened, run) if needs_other_runs(policies) else []
-        own = run_evidence(opened, run)
-    rows = judge(policies, own, others, strict=strict)
+        others = other_evidence(opened, found) if needs_other_runs(chosen) else []
+        own = run_evidence(opened, found)
+    rows = judge(chosen, own, others, strict=strict)
     holds = all(row.holds for row in rows)
-    return Judgement(run_id=run.id, holds=holds, strict=strict, policies=rows)
+    return Judgement(run_id=found.id, holds=holds, strict=strict, policies=rows)
 
 
 def read_policies(files: Sequence[str | Path], *, env: Sequence[str] = ()) -> PolicyFiles:
@@ -63,10 +78,25 @@ def check_policies(
     return list(check_documents(read.files, read.problems, dict.fromkeys(read.files, "policy")))
 
 
-def _valid_policies(
-    files: Sequence[str | Path] | PolicyFiles, env: Sequence[str]
-) -> list[PolicyDocument]:
-    read = _read(files, env)
+def _choose_policies(policies: AnyPolicies, env: Sequence[str]) -> list[PolicyDocument]:
+    if isinstance(policies, PolicyFiles):
+        return _valid_policies(policies)
+    several = [policies] if isinstance(policies, str | Path | Mapping) else policies
+    files = [each for each in several if not isinstance(each, Mapping)]
+    chosen = _valid_policies(_read(files, env)) if files else []
+    return [*chosen, *(_build_policy(each) for each in several if isinstance(each, Mapping))]
+
+
+def _build_policy(data: Mapping[str, object]) -> PolicyDocument:
+    policy, faults = build_instance(PolicyDocument, dict(data))
+    if errors := [fault for fault in faults if fault.level == "error"]:
+        problems = "; ".join(f"`{format_path(fault.path)}`: {fault.detail}" for fault in errors)
+        hint = next((fault.hint for fault in errors if fault.hint), "")
+        raise UsageError(f"the policy is not valid: {problems}", hint=hint)
+    return cast("PolicyDocument", policy)
+
+
+def _valid_policies(read: PolicyFiles) -> list[PolicyDocument]:
     errors = [problem for problem in read.problems if problem.level == "error"]
     if errors:
         count, shown = len(errors), errors[:_MAX_ERRORS_SHOWN]

@@ -62,7 +62,7 @@ def command(  # noqa: PLR0913 - one option each
     check_writable(markdown)
     read = api.read_policies(policies, env=env)
     _refuse_bad(api.check_policies(read))
-    verdicts = api.gate(run, read, store, strict=strict)
+    verdicts = api.gate(run, read, store=store, strict=strict)
     error = write_text(markdown, gate_markdown(verdicts)) if markdown else ""
     write_result(verdicts, gate_lines(verdicts), as_json=as_json)
     if error:

@@ -36,7 +36,7 @@ def command(kind: str, *, store: str | None, as_json: bool) -> None:
         context = click.get_current_context()
         context.invoke(group.commands["list"], project=".", env=(), as_json=as_json)
     elif kind == "runs":
-        runs = api.list_runs(store)
+        runs = api.runs(store)
         if runs or as_json:
             print_list(runs, *list_table(runs), as_json=as_json)
         else:

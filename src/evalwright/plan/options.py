@@ -96,24 +96,15 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Fit a temperature to the confidences of half of the answers; test it on the rest."""
 
 
-class RunKeywords(TypedDict, total=False):
-    """The fields of `RunOptions` as keywords of a function, for type checkers and editors."""
+class ScoreKeywords(TypedDict, total=False):
+    """The fields of `RunOptions` that matter to scoring, as keywords of a function."""
 
-    limit: int | None
     allow_bad_tasks: bool
     concurrency: int | None
-    trials: int | None
-    samples: int | None
-    mcq: Literal["letter", "loglikelihood"]
-    confidence: Literal["logprobs", "self"]
     in_process_targets: bool
     require_verified: bool
     sandbox_packages: Sequence[str]
     unsafe_code_exec: bool
-    parameters: Mapping[str, Any]
-    settings: Mapping[str, str]
-    evaluation: str | None
-    config: str | Path | None
     env: Sequence[str]
     no_snippets: bool
     snippet_timeout: float
@@ -134,6 +125,20 @@ class RunKeywords(TypedDict, total=False):
     seed: int
     bins: int
     calibrate: bool
+
+
+class RunKeywords(ScoreKeywords, total=False):
+    """The fields of `RunOptions` as keywords of a function, for type checkers and editors."""
+
+    limit: int | None
+    trials: int | None
+    samples: int | None
+    mcq: Literal["letter", "loglikelihood"]
+    confidence: Literal["logprobs", "self"]
+    parameters: Mapping[str, object]
+    settings: Mapping[str, str]
+    evaluation: str | None
+    config: str | Path | None
 
 
 def parse_options(keywords: Mapping[str, Any]) -> RunOptions:

@@ -60,6 +60,11 @@ class Judgement(Struct, frozen=True, kw_only=True):
     strict: bool
     """Whether the whole interval had to meet, and no sample to be missing."""
     policies: list[PolicyRow]
+    """The verdict for every rule."""
+
+    def __str__(self) -> str:
+        """Return the lines that `evalwright gate` prints."""
+        return "\n".join(gate_lines(self))
 
 
 def gate_lines(judgement: Judgement) -> Iterator[str]:

@@ -19,9 +19,9 @@ from evalwright.stats.interval import Interval
 from evalwright.types import Outcome
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
-    import pyarrow
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
 
 Status = Literal["finished", "finished_with_failures", "stopped", "failed"]
 
@@ -534,19 +534,19 @@ class Report(ReportBody, frozen=True, kw_only=True):
             f"samples completed, {len(self.metrics)} metrics, models {', '.join(self.models)}>"
         )
 
-    def to_pandas(self) -> "pandas.DataFrame":
+    def to_pandas(self) -> "pd.DataFrame":
         """Return the metrics as a pandas data frame; pandas must be installed."""
-        frame: pandas.DataFrame = _import_library("pandas").DataFrame(self._rows())
+        frame: pd.DataFrame = _import_library("pandas").DataFrame(self._rows())
         return frame
 
-    def to_polars(self) -> "polars.DataFrame":
+    def to_polars(self) -> "pl.DataFrame":
         """Return the metrics as a polars data frame; polars must be installed."""
-        frame: polars.DataFrame = _import_library("polars").DataFrame(self._rows())
+        frame: pl.DataFrame = _import_library("polars").DataFrame(self._rows())
         return frame
 
-    def to_arrow(self) -> "pyarrow.Table":
+    def to_arrow(self) -> "pa.Table":
         """Return the metrics as an Arrow table; pyarrow must be installed."""
-        frame: pyarrow.Table = _import_library("pyarrow").Table.from_pylist(self._rows())
+        frame: pa.Table = _import_library("pyarrow").Table.from_pylist(self._rows())
         return frame
 
     def _rows(self) -> list[dict[str, object]]:
@@ -574,7 +574,7 @@ def is_wrong(outcome: Outcome) -> bool:
     judged = (outcome.scores, *(part.scores for part in outcome.parts))
     return any(
         score.correct is False
-        or next((value for value in score.values.values() if isinstance(value, bool)), None)
+        or next((value for value in score.values.values() if isinstance(value, bool)), None)  # noqa: PD011 - no frame
         is False
         for scores in judged
         for score in scores.values()
