@@ -80,12 +80,18 @@ async def run_in_thread(
 
 def run_async(work: Coroutine[Any, Any, Result]) -> Result:
     """Return what the work returns, or raise what it raises."""
+    if _has_running_loop():
+        return _run_in_new_loop(work)
+    cancellation = _cancellation.get()
+    return asyncio.run(cancellation.run(work) if cancellation else work)
+
+
+def _has_running_loop() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        cancellation = _cancellation.get()
-        return asyncio.run(cancellation.run(work) if cancellation else work)
-    return _run_in_new_loop(work)
+        return False
+    return True
 
 
 def _run_in_new_loop(work: Coroutine[Any, Any, Result]) -> Result:

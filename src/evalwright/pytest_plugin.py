@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from evalwright.plan.options import RunKeywords
+    from evalwright.errors import EvalwrightError
     from evalwright.report.report import Report
 
 _NAME = "evalwright-tasks"
@@ -57,48 +57,64 @@ class TaskFileCollection:
     """The hook that finds task files."""
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> "TaskFile | None":
-        """Return a collector for a file of tasks, and None for any other."""
+        """Return a collector for a file of tasks, and None for any other.
+
+        A task of a project whose run file is collected too is a part of that run.
+        """
         if file_path.suffix not in {".jsonl", ".yaml", ".yml"}:
             return None
         from evalwright import api
 
         if not api.has_tasks(file_path):
             return None
+        run_file = api.find_run_file(file_path) if file_path.suffix != ".jsonl" else None
+        if run_file and any(map(run_file.is_relative_to, _list_folders(parent.config))):
+            return None
         collector: TaskFile = TaskFile.from_parent(parent, path=file_path)
         return collector
+
+
+def _list_folders(config: pytest.Config) -> Iterator[Path]:
+    """Yield the paths of the command line."""
+    for argument in config.args:
+        yield (config.invocation_params.dir / argument.partition("::")[0]).resolve()
 
 
 class TaskFile(pytest.File):
     """A file of tasks. The first of its items runs all of them."""
 
-    _report: "Report | None" = None
+    _models: Sequence[str] = ()
+    _report: "Report | EvalwrightError | None" = None
 
     def collect(self) -> Iterator["TaskItem"]:
-        """Yield one item per task."""
+        """Yield one item per task; a file with errors is one item, which fails."""
         from evalwright import api
         from evalwright.errors import EvalwrightError
 
+        self._models = self.config.getoption("evalwright_model")
         try:
-            names = api.list_tasks(self.path, self.models)
-        except EvalwrightError as error:
-            raise self.CollectError(str(error)) from error
-        for name in names:
-            yield TaskItem.from_parent(self, name=name)
-
-    @property
-    def models(self) -> Sequence[str]:
-        """The models of the command line."""
-        models: list[str] = self.config.getoption("evalwright_model")
-        return models
+            tasks = api.list_tasks(self.path, self._models)
+        except EvalwrightError:
+            yield TaskItem.from_parent(self, name=self.path.stem)
+            return
+        if not any(task.calls_model for task in tasks):
+            self._models = []
+        for task in tasks:
+            yield TaskItem.from_parent(self, name=task.name)
 
     @property
     def report(self) -> "Report":
         """The report of the run. Failed samples of an earlier run are requested again."""
-        if self._report is None:
-            from evalwright import api
+        from evalwright import api
+        from evalwright.errors import EvalwrightError
 
-            options: RunKeywords = {"retry_failed": True}
-            self._report = api.run(self.path, self.models, **options)
+        if self._report is None:
+            try:
+                self._report = api.run(self.path, self._models, retry_failed=True)
+            except EvalwrightError as error:
+                self._report = error
+        if isinstance(self._report, EvalwrightError):
+            raise self._report
         return self._report
 
 
@@ -125,7 +141,9 @@ class TaskItem(pytest.Item):
         """Return the message alone, unless the exception is a bug."""
         from evalwright.errors import EvalwrightError
 
-        if isinstance(excinfo.value, AssertionError | EvalwrightError):
+        if isinstance(excinfo.value, EvalwrightError):
+            return str(excinfo.value).replace("-m ", "--evalwright-model ")
+        if isinstance(excinfo.value, AssertionError):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 

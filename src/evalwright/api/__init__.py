@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         find_changed_files,
         load,
     )
-    from evalwright.api.task_files import has_tasks, list_tasks
+    from evalwright.api.task_files import find_run_file, has_tasks, list_tasks
     from evalwright.api.task_previews import TaskSelection, locate_task, try_task
     from evalwright.api.testing import check_report, test
     from evalwright.api.text_perplexity import perplexity
@@ -80,7 +80,7 @@ _HOMES = """
     api.run_tasks          run score
     api.secret_values      delete_secret list_secrets set_secret
     api.stored_runs        collect_garbage delete export find find_changed_files load
-    api.task_files         has_tasks list_tasks
+    api.task_files         find_run_file has_tasks list_tasks
     api.task_previews      TaskSelection locate_task try_task
     api.testing            check_report test
     api.text_perplexity    perplexity

@@ -135,8 +135,9 @@ def _find_worst(report: Report, unmet: Iterable[UnmetRequirement]) -> list[Outco
             return False
         score = _read_score(outcome, requirement.scorer)
         minimum = requirement.min_mean
-        is_low = score is not None and minimum is not None and score < minimum
-        return outcome.failure is not None or is_wrong(outcome) or is_low
+        if minimum is None:
+            return outcome.failure is not None or is_wrong(outcome)
+        return outcome.failure is not None or (score is not None and score < minimum)
 
     def rank(outcome: Outcome) -> tuple[bool, float]:
         requirement = find_requirement(outcome)
