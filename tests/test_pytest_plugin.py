@@ -86,7 +86,11 @@ def _modules(tmp_path_factory: pytest.TempPathFactory) -> None:
     write_project(folder)
     api.list_tasks(folder / "tasks" / "check.yaml")
     exec(TASK, space := dict[str, Any]())  # noqa: S102 - the file of the tests below
-    ew.test(space["task"])(lambda prompt: prompt)()
+
+    def test_answer(prompt: str = "") -> str:
+        return prompt
+
+    ew.test(space["task"])(test_answer)()
     for path in ("tasks/check.yaml", "tasks/records.jsonl"):
         models = "scripted/echo" if path.endswith(".jsonl") else ()
         report = ew.run(folder / path, models, store="memory:")

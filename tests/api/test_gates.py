@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.session.made import record, write_records
@@ -78,7 +79,8 @@ def test_policies_of_a_run_file_are_judged_when_the_run_ends(project: Project) -
     )
     assert row.reason.startswith("0.750 ≥ 0.600, but the interval reaches down to 0.3")
     assert api.load().policies == report.policies
-    assert report.to_dict()["policies"][0]["demand"] == "is_correct_mean >= 0.6"
+    printed: Any = report.to_dict()
+    assert printed["policies"][0]["demand"] == "is_correct_mean >= 0.6"
     assert "| release | Most arrive |" in report.to_markdown()
 
 

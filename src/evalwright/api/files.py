@@ -149,7 +149,7 @@ SCHEMAS = (
 )
 
 
-def schema(kind: str) -> dict[str, Any]:
+def schema(kind: str) -> dict[str, object]:
     """Return the JSON Schema for a document type, such as `records`, `task` or `report`.
 
     >>> ew.schema("records")["required"]

@@ -449,7 +449,7 @@ class Report(ReportBody, frozen=True, kw_only=True):
     stored: Callable[..., Iterator[Outcome]]
     """Reads the outcomes from the store; `failed=True` reads only failed outcomes."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the object that `--json` prints."""
         return {
             name: msgspec.to_builtins(getattr(self, name)) for name in ReportBody.__struct_fields__
