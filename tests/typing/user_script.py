@@ -101,7 +101,7 @@ def run_tasks() -> ew.Report:
         solver=ask_twice,
         postprocessor=take_last_word,
         scorers=[count_letters],
-        metrics=[median, "max"],
+        metrics=[median, {"type": "max", "field": "letters"}],
     )
     shouted = ew.Task("shouted", ROWS, solver=ask_and_shout, scorers=[{"type": "latency"}])
     return ew.run([TASK, solved, shouted], models=[ask, "scripted/echo", model], trials=1)

@@ -93,12 +93,20 @@ def _run_objects(
 
     for task in tasks:
         if not isinstance(task, Task):
-            what = f"the path `{task}`" if isinstance(task, str | Path) else f"`{task!r}`"
-            raise UsageError(
-                f"expected only `ew.Task` objects, or only paths; got {what} too",
-                hint="run files and Python tasks in separate runs",
-            )
+            raise _explain_no_task(task)
     return run_tasks(tasks, models, options, progress)
+
+
+def _explain_no_task(value: Any) -> UsageError:
+    if isinstance(value, str | Path):
+        return UsageError(
+            f"expected only `ew.Task` objects, or only paths; got the path `{value}` too",
+            hint="run files and Python tasks in separate runs",
+        )
+    return UsageError(
+        f"expected `ew.Task` objects or paths, got `{type(value).__name__}`",
+        hint='make a task of rows: `ew.Task("NAME", rows, prompt="…", scorers=[…])`',
+    )
 
 
 def _connect_objects(models: Any, *, required: bool) -> tuple[list[str], dict[str, Connection]]:
