@@ -60,7 +60,8 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "a model with two arguments": (
         lambda: run(take_two),
         (
-            "the model `take_two` must take one argument, the prompt; it takes `prompt`, `temperature`"
+            "the model `take_two` must take one argument, the prompt; it takes `prompt`, "
+            "`temperature`"
             "\n  hint: name it `messages` to receive the whole chat"
         ),
     ),
@@ -107,8 +108,8 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: run(scorers=[misspell]),
         (
             "the scorer `misspell` takes `sampel`, which it is not given"
-            "\n  hint: a scorer takes `sample`, `output` and, if it needs the conversation, `trace`; "
-            "other parameters are set with `@ew.scorer(NAME=VALUE)`"
+            "\n  hint: a scorer takes `sample`, `output` and, if it needs the conversation, "
+            "`trace`; other parameters are set with `@ew.scorer(NAME=VALUE)`"
         ),
     ),
     "a scorer of a missing column": (
