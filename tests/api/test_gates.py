@@ -326,3 +326,21 @@ def test_figures_of_one_name_are_judged_by_it_and_by_their_own_keys(project: Pro
     for key, holds in (("a", True), ("a_share", True), ("max", False)):
         Path("p.yaml").write_text(text.replace("KEY", key))
         assert api.gate("latest", ["p.yaml"]).holds == holds
+
+
+def test_a_policy_may_be_a_dict_and_a_run_a_report(project: Project) -> None:
+    project()
+    report = ew.run("run.yaml")
+    rule = {"type": "threshold", "metric": "is_correct_mean", "operator": ">=", "threshold": 0.9}
+    policy: dict[str, object] = {
+        "key": "own",
+        "rules": [{"key": "accurate", "definition": rule}],
+    }
+
+    assert ew.gate(report, policy) == ew.gate(report.run_id, [policy])
+    verdict = ew.gate(report, [policy, "policy.yaml"])
+    assert (verdict.run_id, verdict.holds) == (report.run_id, False)
+    assert [row.holds for row in verdict.policies] == [True, False]
+    assert "FAILS  own/accurate" in str(verdict)
+    with pytest.raises(UsageError, match="`rules`: `rules` is missing"):
+        ew.gate(report, {"key": "own"})
