@@ -19,7 +19,7 @@ Positive = Annotated[int, Meta(ge=1, le=_LARGEST)]
 Money = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0)]
 _NAME = re.compile(r"[A-Za-z][\w.-]{0,99}", re.ASCII)
-_ALIASES = {"samples": "trials"}
+ALIASES = {"samples": "trials"}
 """Other names of options."""
 
 
@@ -79,10 +79,13 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     retries: Annotated[int, Meta(ge=0)] = 4
     """Number of retries of a call."""
     requests_per_minute: Money | None = None
+    """Limit of requests per minute and model."""
     tokens_per_minute: Money | None = None
+    """Limit of tokens per minute and model."""
     max_cost: Money | None = None
     """Stop when this much is spent, in dollars."""
     max_tokens_total: Positive | None = None
+    """Stop when this many tokens are used."""
     max_failures: Share | None = None
     """Stop when more samples than this have failed; below 1, a fraction of all samples."""
     prices: str | None = None
@@ -145,7 +148,7 @@ def parse_options(keywords: Mapping[str, Any]) -> RunOptions:
     """Check the options, so that mistakes are found before any money is spent."""
     known = RunOptions.__struct_fields__
     for name in keywords:
-        if name not in known and name not in _ALIASES:
+        if name not in known and name not in ALIASES:
             raise UsageError(f"`run` has no option `{name}`", hint=suggest(name, known))
     values = {
         name: str(value) if isinstance(value, Path) else value
@@ -181,8 +184,8 @@ def _check_labels(options: RunOptions) -> None:
 
 
 def _resolve_aliases(keywords: Mapping[str, Any]) -> dict[str, Any]:
-    values = {name: value for name, value in keywords.items() if name not in _ALIASES}
-    for alias, name in _ALIASES.items():
+    values = {name: value for name, value in keywords.items() if name not in ALIASES}
+    for alias, name in ALIASES.items():
         value = keywords.get(alias)
         if value is None:
             continue

@@ -444,7 +444,11 @@ class ReportBody(Struct, frozen=True, kw_only=True):
 
 
 class Report(ReportBody, frozen=True, kw_only=True):
-    """A report, with access to the outcomes that it was built from."""
+    """A report, with access to the outcomes that it was built from.
+
+    `report[task]` and `report[task, model]` are the results of a task, with its `mean` and its
+    `metrics`. `len` and iteration are about the metrics of all tasks.
+    """
 
     stored: Callable[..., Iterator[Outcome]]
     """Reads the outcomes from the store; `failed=True` reads only failed outcomes."""
