@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.assertion.rewrite import AssertionRewriter
 
 import evalwright as ew
 from evalwright import api
@@ -288,6 +289,11 @@ def test_without_its_option_the_plugin_collects_nothing(inner: pytest.Pytester) 
     result = inner.runpytest_inprocess(*INNER, "tasks")
 
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_a_program_may_import_the_package_before_it_starts_pytest() -> None:
+    """In an installed package, pytest rewrites the assertions of plugins, and warns if it cannot."""
+    assert AssertionRewriter.is_rewrite_disabled(ew.__doc__ or "")
 
 
 def test_the_plugin_is_light() -> None:

@@ -10,6 +10,8 @@ Functions for individual steps are `score_answer`, `execute`, `post_process` and
 in the modules `metrics`, `calibration`, `intervals` and `leaderboard`, such as `ew.metrics.f1`.
 
 Names are imported when they are first used, which keeps `import evalwright` fast.
+
+PYTEST_DONT_REWRITE: pytest would warn if a program has imported this package before it.
 """
 
 from importlib import import_module
