@@ -292,7 +292,7 @@ def test_without_its_option_the_plugin_collects_nothing(inner: pytest.Pytester) 
 
 
 def test_a_program_may_import_the_package_before_it_starts_pytest() -> None:
-    """In an installed package, pytest rewrites the assertions of plugins, and warns if it cannot."""
+    """pytest rewrites the assertions of installed plugins, and warns if it cannot."""
     assert AssertionRewriter.is_rewrite_disabled(ew.__doc__ or "")
 
 

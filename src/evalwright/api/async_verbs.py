@@ -32,10 +32,11 @@ async def arun(
     progress: Progress | bool | None = None,
     **options: Unpack[RunKeywords],
 ) -> Report:
-    """Do what `run` does, without blocking the event loop of the caller.
+    """Do what `run` does, without blocking the caller's event loop.
 
-    The run has its own event loop, in a thread: an async model function must not use objects that
-    belong to the loop of the caller. If this is cancelled, the run stops and can be resumed.
+    The run has its own event loop in a separate thread, so an async model function must not use
+    objects that belong to the caller's event loop. If this is cancelled, the run stops and can be
+    resumed.
 
     >>> import asyncio
     >>> asyncio.run(ew.arun("tasks.jsonl", models="scripted/oracle", limit=2)).status
@@ -51,7 +52,7 @@ async def ascore(
     progress: Progress | bool | None = None,
     **options: Unpack[ScoreKeywords],
 ) -> Report:
-    """Do what `score` does, without blocking the event loop of the caller.
+    """Do what `score` does, without blocking the caller's event loop.
 
     >>> import asyncio
     >>> report = ew.run("tasks.jsonl", models="scripted/oracle", limit=2)
@@ -64,7 +65,7 @@ async def ascore(
 async def avalidate(
     path: str | Path | Sequence[str | Path], *, env: Sequence[str] = ()
 ) -> Validated:
-    """Do what `validate` does, without blocking the event loop of the caller.
+    """Do what `validate` does, without blocking the caller's event loop.
 
     >>> import asyncio
     >>> asyncio.run(ew.avalidate("tasks.jsonl")).errors
@@ -81,7 +82,7 @@ async def agate(
     strict: bool = False,
     env: Sequence[str] = (),
 ) -> Judgement:
-    """Do what `gate` does, without blocking the event loop of the caller.
+    """Do what `gate` does, without blocking the caller's event loop.
 
     >>> import asyncio
     >>> report = ew.run("tasks.jsonl", models="scripted/oracle", limit=2)
@@ -100,7 +101,7 @@ async def aload(
     bins: int | None = None,
     calibrate: bool | None = None,
 ) -> Report:
-    """Do what `load` does, without blocking the event loop of the caller.
+    """Do what `load` does, without blocking the caller's event loop.
 
     >>> import asyncio
     >>> report = ew.run("tasks.jsonl", models="scripted/oracle", limit=2)
@@ -111,7 +112,7 @@ async def aload(
 
 
 async def aruns(store: str | Path | None = None) -> list[ListedRun]:
-    """Do what `runs` does, without blocking the event loop of the caller.
+    """Do what `runs` does, without blocking the caller's event loop.
 
     >>> import asyncio
     >>> report = ew.run("tasks.jsonl", models="scripted/oracle", limit=2)

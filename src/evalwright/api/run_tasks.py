@@ -43,9 +43,9 @@ def run(
 
     `tasks` are `Task` objects, files of task records, or one project: its run file, its folder or
     one of its tasks. A model is a name such as `openai/gpt-4.1-mini`, a function that takes a
-    prompt and returns text (async or not), or an object that meets `ew.Model`. A project runs with
-    the models that it names, unless you pass `models`. Invalid tasks, models or options raise an
-    exception before the first model call.
+    prompt and returns text (async or not), or an object that implements `ew.Model`. A project runs
+    with the models that it names unless you pass `models`. Invalid tasks, models or options raise
+    an exception before the first model call.
 
     `progress=True` shows the progress on stderr, also in a notebook; `False` shows nothing. By
     default, it is shown if stderr is a terminal.
@@ -140,7 +140,7 @@ def score(
     progress: Progress | bool | None = None,
     **options: Unpack[ScoreKeywords],
 ) -> Report:
-    """Score the stored outputs of a run again, with the current task files.
+    """Score a run's stored outputs again, with the current task files.
 
     `run` is a report, or a run's id, the start of an id, a name or a tag. Evaluated models are not
     queried; a sample without a stored output fails. A project's judge is queried again if its
