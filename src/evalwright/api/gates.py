@@ -51,18 +51,18 @@ def gate(
     """
     chosen = _choose_policies(policies, env)
     with closing(open_store(store, create=False)) as opened:
-        found = opened.find(run if isinstance(run, str) else run.run_id)
-        chosen = chosen or read_run_policies(found)
+        stored = opened.find(run if isinstance(run, str) else run.run_id)
+        chosen = chosen or read_run_policies(stored)
         if not chosen:
             raise UsageError(
-                f"run {found.id} has no policies, and none were given",
+                f"run {stored.id} has no policies, and none were given",
                 hint="use `--policy FILE`, or add `policies` to the run file",
             )
-        others = other_evidence(opened, found) if needs_other_runs(chosen) else []
-        own = run_evidence(opened, found)
+        others = other_evidence(opened, stored) if needs_other_runs(chosen) else []
+        own = run_evidence(opened, stored)
     rows = judge(chosen, own, others, strict=strict)
     holds = all(row.holds for row in rows)
-    return Judgement(run_id=found.id, holds=holds, strict=strict, policies=rows)
+    return Judgement(run_id=stored.id, holds=holds, strict=strict, policies=rows)
 
 
 def read_policies(files: Sequence[str | Path], *, env: Sequence[str] = ()) -> PolicyFiles:

@@ -12,6 +12,7 @@ from evalwright.event_loop import run_async
 from evalwright.plan.options import RunKeywords
 from evalwright.report.report import Report
 from evalwright.report.requirements import describe_unmet, find_unmet
+from evalwright.session.stores import MEMORY, store_name
 
 if TYPE_CHECKING:
     from evalwright.functions.model import AnyModel
@@ -105,7 +106,8 @@ def check_report(
         rows = gate(report, policies, store=store, strict=strict, env=env).policies
     unmet = find_unmet(report, task=task, min_mean=min_mean, strict=strict, policies=rows)
     if unmet:
-        raise AssertionError(describe_unmet(report, unmet, store=str(store or "")))
+        where = None if store_name(store) == MEMORY else str(store or "")
+        raise AssertionError(describe_unmet(report, unmet, store=where))
 
 
 async def _wait_for(returned: Any) -> None:

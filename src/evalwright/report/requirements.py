@@ -101,10 +101,13 @@ def _find_broken_policy(row: PolicyRow, task: str) -> Iterator[UnmetRequirement]
     )
 
 
-def describe_unmet(report: Report, unmet: Sequence[UnmetRequirement], *, store: str = "") -> str:
+def describe_unmet(
+    report: Report, unmet: Sequence[UnmetRequirement], *, store: str | None = ""
+) -> str:
     """Return the text of a failed test: every requirement that is not met, and the worst samples.
 
-    `store` is where the run is, if it is not where commands look for it.
+    `store` is where the run is, if commands do not look there by default. None: no command can
+    read it.
     """
     lines = [f"run {report.run_id} does not meet its requirements"]
     lines += [f"  {_place(each.task, each.model)}{each.reason}" for each in unmet]
@@ -112,8 +115,9 @@ def describe_unmet(report: Report, unmet: Sequence[UnmetRequirement], *, store: 
         lines.append("worst samples:")
         lines += [line for outcome in worst for line in _describe_sample(outcome)]
         at = f" --store {store}" if store else ""
-        failed = " --failed" if worst[0].failure else " --wrong"
-        lines.append(f"all of them: evalwright show {report.run_id}{failed}{at}")
+        selection = "--failed" if worst[0].failure else "--wrong"
+        if store is not None:
+            lines.append(f"all of them: evalwright show {report.run_id} {selection}{at}")
     return visible("\n".join(lines))
 
 
