@@ -86,7 +86,7 @@ async def agate(
 
     >>> import asyncio
     >>> report = ew.run("tasks.jsonl", models="scripted/oracle", limit=2)
-    >>> rule = {"key": "measured", "definition": {"type": "exists", "metric": "score_mean"}}
+    >>> rule = {"key": "measured", "definition": {"type": "exists", "metric": "mean"}}
     >>> asyncio.run(ew.agate(report, {"key": "release", "rules": [rule]})).holds
     True
     """

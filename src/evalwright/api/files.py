@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from evalwright.errors import UsageError
+from evalwright.errors import NoInput, UsageError
 from evalwright.spec.checking import Checking, is_project
 from evalwright.types import Issue
 
@@ -30,8 +30,11 @@ def validate(path: str | Path | Sequence[str | Path], *, env: Sequence[str] = ()
     """
     from evalwright.spec.records.check import Validated, validate_file
 
+    paths = [path] if isinstance(path, str | Path) else list(path)
+    if not paths:
+        raise NoInput("no file was given")
     result = Validated([], [])
-    for each in [path] if isinstance(path, str | Path) else path:
+    for each in paths:
         if is_project(str(each)):
             result.errors.extend(_project_errors(str(each), env))
         else:

@@ -44,7 +44,7 @@ def gate(
     the policies. `str()` of the result has one line per rule.
 
     >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)
-    >>> rule = {"type": "threshold", "metric": "score_mean", "operator": ">=", "threshold": 0.9}
+    >>> rule = {"type": "threshold", "metric": "mean", "operator": ">=", "threshold": 0.9}
     >>> policy = {"key": "release", "rules": [{"key": "accurate", "definition": rule}]}
     >>> ew.gate(report, policy).holds
     True

@@ -61,7 +61,7 @@ class ComponentType(Struct, frozen=True, kw_only=True):
 def runs(store: str | Path | None = None) -> list[ListedRun]:
     """Return every stored run, the last updated first, which is `latest`.
 
-    The list is empty if there is no store yet.
+    The list is empty if nothing is stored yet.
 
     >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)
     >>> latest = ew.runs()[0]
