@@ -22,12 +22,14 @@ from evalwright._version import __version__
 if TYPE_CHECKING:
     from evalwright import calibration, intervals, leaderboard, metrics
     from evalwright.api import (
+        acompare,
         agate,
         aload,
         arun,
         aruns,
         ascore,
         avalidate,
+        compare,
         execute,
         gate,
         lint,
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
         test,
         validate,
     )
+    from evalwright.comparison.baseline import GateResult
+    from evalwright.comparison.report import ComparisonReport, ComparisonRow, Flip
     from evalwright.errors import EvalwrightError, InvalidTask
     from evalwright.functions.metric import metric
     from evalwright.functions.postprocessor import postprocessor
@@ -49,7 +53,6 @@ if TYPE_CHECKING:
     from evalwright.functions.task import Task
     from evalwright.perplexity.report import PerplexityReport
     from evalwright.ports import Model
-    from evalwright.report.policies import Judgement
     from evalwright.report.programs import JudgedProgram
     from evalwright.report.report import Report
     from evalwright.report.runs import ListedRun
@@ -72,10 +75,12 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "api": (
-        *("agate", "aload", "arun", "aruns", "ascore", "avalidate"),
+        *("acompare", "agate", "aload", "arun", "aruns", "ascore", "avalidate", "compare"),
         *("execute", "gate", "lint", "load", "perplexity", "run", "runs", "schema", "score"),
         *("score_answer", "test", "validate"),
     ),
+    "comparison.baseline": ("GateResult",),
+    "comparison.report": ("ComparisonReport", "ComparisonRow", "Flip"),
     "errors": ("EvalwrightError", "InvalidTask"),
     "functions.metric": ("metric",),
     "functions.postprocessor": ("postprocessor",),
@@ -84,7 +89,6 @@ _HOMES = {
     "functions.task": ("Task",),
     "ports": ("Model",),
     "perplexity.report": ("PerplexityReport",),
-    "report.policies": ("Judgement",),
     "report.programs": ("JudgedProgram",),
     "report.report": ("Report",),
     "report.runs": ("ListedRun",),
@@ -106,13 +110,16 @@ del globals()["perplexity"]
 __all__ = [
     "AsyncModel",
     "BlockingModel",
+    "ComparisonReport",
+    "ComparisonRow",
     "Completion",
     "EvalwrightError",
     "Failure",
+    "Flip",
+    "GateResult",
     "InvalidTask",
     "Issue",
     "JudgedProgram",
-    "Judgement",
     "ListedRun",
     "Message",
     "Model",
@@ -125,6 +132,7 @@ __all__ = [
     "TaskSpec",
     "Usage",
     "__version__",
+    "acompare",
     "agate",
     "aload",
     "arun",
@@ -133,6 +141,7 @@ __all__ = [
     "avalidate",
     "bootstrap_mean_ci",
     "calibration",
+    "compare",
     "execute",
     "gate",
     "intervals",

@@ -126,9 +126,15 @@ def read_report(report: ew.Report) -> list[str]:
 
 def use_stored_runs(report: ew.Report) -> list[str]:
     loaded = ew.load(report.run_id)
-    verdict: ew.Judgement = ew.gate(report, POLICY, strict=False)
+    verdict: ew.GateResult = ew.gate(report, POLICY, strict=False)
     listed: list[ew.ListedRun] = ew.runs()
-    return [loaded.status, str(verdict), str(verdict.holds), *(run.id for run in listed)]
+    comparison: ew.ComparisonReport = ew.compare(report, models=["ask", "scripted/echo"])
+    rows: list[ew.ComparisonRow] = comparison.comparisons
+    flips: list[ew.Flip] = comparison.flips
+    lines = [str(verdict), str(verdict.holds), *(run.id for run in listed)]
+    lines += [f"{row.verdict} {row.difference} {row.n}" for row in rows]
+    lines += [f"{flip.sample_id} {flip.kind}" for flip in flips]
+    return [loaded.status, *lines]
 
 
 def use_records(path: Path) -> list[str]:
@@ -172,11 +178,12 @@ async def use_event_loop(path: Path) -> list[str]:
     report = await ew.arun(TASK, ask, progress=False)
     verdict = await ew.agate(report, [POLICY])
     listed = await ew.aruns()
+    comparison = await ew.acompare(report, report)
     loaded = await ew.aload(report.run_id)
     records = await ew.arun(path, "scripted/oracle", limit=1)
     scored = await ew.ascore(records.run_id)
     checked = await ew.avalidate([path])
-    statuses = [loaded.status, scored.status, str(verdict.holds)]
+    statuses = [loaded.status, scored.status, str(verdict.holds), str(len(comparison.flips))]
     return [*statuses, *(run.id for run in listed), *(record.task_id for record in checked.records)]
 
 

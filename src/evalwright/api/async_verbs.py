@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+from evalwright.api.comparisons import compare
 from evalwright.api.files import validate
 from evalwright.api.gates import AnyPolicies, gate
 from evalwright.api.listing import runs
 from evalwright.api.run_tasks import Paths, run, score
 from evalwright.api.stored_runs import load
+from evalwright.comparison.baseline import DEFAULT_MARGIN, GateResult
+from evalwright.comparison.report import ComparisonReport
 from evalwright.event_loop import run_in_thread
 from evalwright.plan.options import RunKeywords, ScoreKeywords
-from evalwright.report.policies import Judgement
 from evalwright.report.report import Report
 from evalwright.report.runs import ListedRun
 from evalwright.session.progress import Progress
@@ -74,14 +76,18 @@ async def avalidate(
     return await run_in_thread(validate, path, env=env)
 
 
-async def agate(
+async def agate(  # noqa: PLR0913 - those of `gate`
     run: str | Report = "latest",
     policies: AnyPolicies = (),
     *,
     store: str | Path | None = None,
     strict: bool = False,
     env: Sequence[str] = (),
-) -> Judgement:
+    baseline: str | Report = "",
+    margin: float = DEFAULT_MARGIN,
+    by: str = "",
+    cluster: str = "",
+) -> GateResult:
     """Do what `gate` does, without blocking the caller's event loop.
 
     >>> import asyncio
@@ -90,7 +96,54 @@ async def agate(
     >>> asyncio.run(ew.agate(report, {"key": "release", "rules": [rule]})).holds
     True
     """
-    return await run_in_thread(gate, run, policies, store=store, strict=strict, env=env)
+    return await run_in_thread(
+        gate,
+        run,
+        policies,
+        store=store,
+        strict=strict,
+        env=env,
+        baseline=baseline,
+        margin=margin,
+        by=by,
+        cluster=cluster,
+    )
+
+
+async def acompare(  # noqa: PLR0913 - those of `compare`
+    a: str | Report = "latest",
+    b: str | Report | None = None,
+    *others: str | Report,
+    store: str | Path | None = None,
+    models: tuple[str, ...] | list[str] = (),
+    tasks: tuple[str, ...] | list[str] = (),
+    margin: float = 0.0,
+    by: str = "",
+    cluster: str = "",
+    seed: int = 0,
+    flips: int = 10,
+) -> ComparisonReport:
+    """Do what `compare` does, without blocking the caller's event loop.
+
+    >>> import asyncio
+    >>> report = ew.run("tasks.jsonl", models=["scripted/oracle", "scripted/noisy"])
+    >>> [row.verdict for row in asyncio.run(ew.acompare(report))]
+    ['worse']
+    """
+    return await run_in_thread(
+        compare,
+        a,
+        b,
+        *others,
+        store=store,
+        models=models,
+        tasks=tasks,
+        margin=margin,
+        by=by,
+        cluster=cluster,
+        seed=seed,
+        flips=flips,
+    )
 
 
 async def aload(

@@ -149,7 +149,7 @@ def _create_file(path: Path, content: bytes) -> bool:
 
 SCHEMAS = (
     *("records", "report", "task", "dataset", "generator", "model", "evaluation", "plan"),
-    *("policy", "run", "perplexity"),
+    *("policy", "run", "perplexity", "comparison"),
 )
 
 
@@ -171,6 +171,11 @@ def schema(kind: str) -> dict[str, object]:
         from evalwright.perplexity.report import perplexity_schema
 
         return perplexity_schema()
+    if kind == "comparison":
+        from evalwright.comparison.report import ComparisonReport
+        from evalwright.report.schemas import struct_schema
+
+        return struct_schema(ComparisonReport, "evalwright comparison")
     if kind in SCHEMAS:
         from evalwright.spec.documents.models.schema import json_schema
 

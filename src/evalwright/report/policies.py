@@ -62,10 +62,6 @@ class Judgement(Struct, frozen=True, kw_only=True):
     policies: list[PolicyRow]
     """The verdict for every rule."""
 
-    def __str__(self) -> str:
-        """Return the lines that `evalwright gate` prints."""
-        return "\n".join(gate_lines(self))
-
 
 def gate_lines(judgement: Judgement) -> Iterator[str]:
     """Yield what each rule demands, and below it why it holds or fails, a metric per line."""
