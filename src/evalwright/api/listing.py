@@ -20,7 +20,7 @@ from evalwright.plan.outline import CATEGORY, PlanOutline
 from evalwright.ports import Store
 from evalwright.registry import BUILT_IN, find_plugins, load, load_components, load_plugins
 from evalwright.report.headline import Headline
-from evalwright.report.moved import has_changed, pair_outcomes
+from evalwright.report.moved import has_other_scores, pair_outcomes
 from evalwright.report.report import is_wrong
 from evalwright.report.runs import ListedRun, ShownRun
 from evalwright.session.stores import open_store
@@ -108,20 +108,19 @@ def show_samples(  # noqa: PLR0913 - one keyword each
         run = opened.find(name)
         if model is not None:
             model = _model_of(run, model)
-        if task is not None:
-            _check_task(run, task)
+        tasks = None if task is None else _find_tasks(run, task)
         outcomes = (
             opened.outcomes(run.id, failed=failed, model=model)
             if sample_id is None
             else _of_sample(opened, run, sample_id)
         )
         if changed:
-            outcomes = _find_changed(opened, run, outcomes)
+            outcomes = _find_changed_outcomes(opened, run, outcomes)
         categories: dict[str, None] = {}
         for outcome in outcomes:
             categories[_category_of(outcome)] = None
             wanted = failed in {None, outcome.failure is not None}
-            of_these = task in {None, outcome.task} and model in {None, outcome.model}
+            of_these = (tasks is None or outcome.task in tasks) and model in {None, outcome.model}
             of_these = of_these and category in {None, _category_of(outcome)}
             if wanted and of_these and (is_wrong(outcome) or not wrong):
                 yield outcome
@@ -129,7 +128,9 @@ def show_samples(  # noqa: PLR0913 - one keyword each
             raise _unknown_category(run, category, list(categories))
 
 
-def _find_changed(store: Store, run: Run, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
+def _find_changed_outcomes(
+    store: Store, run: Run, outcomes: Iterator[Outcome]
+) -> Iterator[Outcome]:
     if not run.parent:
         raise UsageError(
             f"run {run.id} has no parent, so none of its scores have changed",
@@ -137,7 +138,7 @@ def _find_changed(store: Store, run: Run, outcomes: Iterator[Outcome]) -> Iterat
         )
     before = store.outcomes(store.find(run.parent).id)
     for pair in pair_outcomes(before, outcomes):
-        if pair.after is not None and has_changed(pair):
+        if pair.after is not None and has_other_scores(pair):
             yield pair.after
 
 
@@ -187,6 +188,7 @@ def _list_run(store: Store, run: Run) -> ListedRun:
         total=plan.total if manifest else done,
         failed=failed,
         imported=bool(manifest and manifest.imported),
+        changed_files=list(manifest.changed_files) if manifest else [],
         **(_describe_results(manifest) if manifest else {}),
     )
 
@@ -225,13 +227,17 @@ def _model_of(run: Run, name: str) -> str:
     )
 
 
-def _check_task(run: Run, name: str) -> None:
-    known = [task.name for task in read_manifest(run).plan.tasks]
-    if name not in known:
-        raise UnknownName(
-            f"run {run.id} has no task `{name}`; it has {', '.join(f'`{task}`' for task in known)}",
-            hint=suggest(name, known),
-        )
+def _find_tasks(run: Run, name: str) -> set[str]:
+    """Return the task with this name, or the variants of the specification with this key."""
+    tasks = read_manifest(run).plan.tasks
+    found = {task.name for task in tasks if name in task.names}
+    if found:
+        return found
+    known = [task.name for task in tasks]
+    raise UnknownName(
+        f"run {run.id} has no task `{name}`; it has {', '.join(f'`{task}`' for task in known)}",
+        hint=suggest(name, known),
+    )
 
 
 def _category_of(outcome: Outcome) -> str:

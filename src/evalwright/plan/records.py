@@ -3,21 +3,27 @@
 A JSONL file is one task: its records are the samples, `record` is the solver and the scorer.
 Compiling reads every file once, to its end, and keeps only counts and issues; running reads it
 again, line by line. So a file of a million records is a plan of a few hundred bytes.
+
+The store of a run has no records. `StoredRecords` reads them from the files again. A file that has
+changed since the run is not used: its records are not what was scored.
 """
 
-import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import groupby, islice
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
+import msgspec
 from msgspec import Struct, structs
 
-from evalwright.errors import BadTasks, NoInput, Unreadable, UsageError
+from evalwright.errors import BadTasks, FileChanged, NoInput, UsageError
 from evalwright.lines import STDIN, read_batches
 from evalwright.metrics.terms import SampleTerms
+from evalwright.plan.input_files import InputFile, identify_file, watch_files
+from evalwright.plan.manifest import Manifest
 from evalwright.plan.options import RunOptions
 from evalwright.plan.outline import MetricOutline, PrimaryMetric, TaskOutline
 from evalwright.plan.plan import Plan, PlannedSample, TaskPlan, TaskRuntime
@@ -25,7 +31,7 @@ from evalwright.scorers.record import RecordScorer
 from evalwright.scorers.self_report import SelfReport
 from evalwright.solvers.record import RecordSolver
 from evalwright.spec.records.check import check_batches, read_valid
-from evalwright.types import Issue, Sample
+from evalwright.types import Issue, Outcome, Sample, TaskSpec
 
 SCORER = "record"
 """The name of a record's scorer in outcomes."""
@@ -48,33 +54,29 @@ class RecordSamples(Struct, frozen=True, kw_only=True):
     """What `identify_file` returned when the file was checked; empty to accept any content."""
 
     def planned_samples(self) -> Iterator[PlannedSample]:
-        """Yield the samples in the order of the file; `Unreadable` if it has changed since."""
+        """Yield the samples in the order of the file; `FileChanged` if it has changed since."""
         self._refuse_changes()
         seen = monotonic()
+        last: PlannedSample | None = None
         for record in islice(read_valid(self.path, bad=self.bad_lines), self.limit):
             if (now := monotonic()) - seen > _LOOK_S:
                 self._refuse_changes()
                 seen = now
+            if last is not None:
+                yield last
             trials = self.trials or record.samples
-            yield PlannedSample(Sample(record.task_id, record), trials, record.category)
+            last = PlannedSample(Sample(record.task_id, record), trials, record.category)
         self._refuse_changes()
+        if last is not None:  # after this one, the file may change
+            yield last
 
     def _refuse_changes(self) -> None:
         current = identify_file(self.path)
         if self.identity and current and current != self.identity:
-            raise Unreadable(
+            raise FileChanged(
                 f"{self.path}: the file changed while it was in use",
                 hint="run again: samples whose record is unchanged are reused",
             )
-
-
-def identify_file(path: str) -> tuple[int, ...]:
-    """Return device, inode, size and time of a file; nothing if it is gone."""
-    try:
-        status = os.stat(path)  # noqa: PTH116 - faster, and takes any text
-    except OSError:
-        return ()
-    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def compile_records(paths: Sequence[str], models: Sequence[str], options: RunOptions) -> Plan:
@@ -90,7 +92,7 @@ def compile_records(paths: Sequence[str], models: Sequence[str], options: RunOpt
             "task files are read twice, so `run` cannot read standard input or a pipe",
             hint="write them to a file first",
         )
-    identities = [identify_file(path) for path in paths]  # before their content is read
+    files = watch_files(paths)  # before their content is read
     outlines = [
         _check_file(name, path, tuple(models), options)
         for name, path in zip(name_tasks(paths), paths, strict=True)
@@ -103,9 +105,10 @@ def compile_records(paths: Sequence[str], models: Sequence[str], options: RunOpt
     runtime = _runtime(options)
     return Plan(
         tasks=tuple(
-            _task_plan(outline, runtime, options, identity)
-            for outline, identity in zip(outlines, identities, strict=True)
+            _task_plan(outline, runtime, options, file)
+            for outline, file in zip(outlines, files, strict=True)
         ),
+        files=files,
         models=tuple(models),
         limit=options.limit,
         trials=options.trials,
@@ -127,14 +130,14 @@ def _runtime(options: RunOptions) -> TaskRuntime:
 
 
 def _task_plan(
-    outline: TaskOutline, runtime: TaskRuntime, options: RunOptions, identity: tuple[int, ...]
+    outline: TaskOutline, runtime: TaskRuntime, options: RunOptions, file: InputFile
 ) -> TaskPlan:
     samples = RecordSamples(
         path=outline.path,
         bad_lines=frozenset(issue.line for issue in outline.issues),
         limit=options.limit,
         trials=options.trials,
-        identity=identity,
+        identity=file.identity,
     )
     return TaskPlan(outline=outline, samples=samples, runtime=runtime)
 
@@ -194,3 +197,51 @@ def name_tasks(paths: Sequence[str]) -> list[str]:
     return [
         path if short.count(name) > 1 else name for name, path in zip(short, paths, strict=True)
     ]
+
+
+class StoredRecords:
+    """The unchanged task files of a run."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.changed: list[str] = []
+        """The other files, as the command named them."""
+        self._samples: dict[str, RecordSamples] = {}
+        for task in manifest.plan.tasks:
+            if task.path and task.digest and not task.finalized:
+                path = Path(manifest.folder, task.path)
+                if _has_same_content(path, task):
+                    bad = frozenset(issue.line for issue in task.issues)
+                    self._samples[task.name] = RecordSamples(path=str(path), bad_lines=bad)
+                else:
+                    self.changed.append(task.path)
+
+    def attach(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
+        """Yield each outcome, with its record as sample if the file is unchanged.
+
+        Outcomes must be ordered by task and sample, so that a file is read once.
+        """
+        task, place = "", -1
+        records: Iterator[TaskSpec] = iter(())
+        sample: dict[str, Any] = {}
+        for outcome in outcomes:
+            if outcome.task not in self._samples:
+                yield outcome
+                continue
+            if outcome.task != task or outcome.ordinal < place:
+                task, place = outcome.task, -1
+                planned = self._samples[task].planned_samples()
+                records = (sample.sample.data for sample in planned)
+            while place < outcome.ordinal:
+                record, place = next(records, None), place + 1
+                sample = msgspec.to_builtins(record) if record else {}
+            yield structs.replace(outcome, sample=sample)
+
+
+def _has_same_content(path: Path, task: TaskOutline) -> bool:
+    content = blake2b(digest_size=16)
+    try:
+        for _ in digest_batches(read_batches(str(path)), content):
+            pass
+    except (OSError, ValueError, EOFError):
+        return False
+    return content.hexdigest() == task.digest

@@ -19,6 +19,7 @@ from msgspec import Struct, structs
 from evalwright._version import __version__
 from evalwright.engine.results import MetricValue, TaskModelResult
 from evalwright.metrics.scores import Measure
+from evalwright.plan.input_files import describe_change
 from evalwright.plan.outline import PlanOutline, PrimaryMetric, TaskOutline
 from evalwright.report.calibration import calibration_row
 from evalwright.report.display_names import find_display_names
@@ -32,7 +33,7 @@ from evalwright.report.leaderboard import (
     rank_models,
 )
 from evalwright.report.outcomes import MOST_CATEGORIES, OutcomeReader, TaskScores
-from evalwright.report.programs import count_verified
+from evalwright.report.programs import count_verified_programs
 from evalwright.report.report import (
     CodeExecution,
     LeaderboardRow,
@@ -101,6 +102,8 @@ class ReportFacts(Struct, frozen=True, kw_only=True):
     """Whether a temperature is fitted to the confidences."""
     code_execution: CodeExecution | None = None
     notes: tuple[str, ...] = ()
+    changed_files: tuple[str, ...] = ()
+    """The files that changed during the run."""
     mcq: str = "letter"
     """How multiple choice was answered."""
     confidence: str = "logprobs"
@@ -126,7 +129,7 @@ def build_report(
     return _ReportBuilder(plan, rows, facts, results, samples).build()
 
 
-def _find_unscored(results: Iterable[TaskModelResult]) -> Iterator[tuple[str, str]]:
+def _find_unscored_models(results: Iterable[TaskModelResult]) -> Iterator[tuple[str, str]]:
     for result in results:
         broken = result.finished.broken
         if any(each.stage == "score" and each.what == each.scorer for each in broken):
@@ -147,7 +150,7 @@ class _ReportBuilder:
         self.results = results or ()
         self.tasks = {task.name: task for task in plan.tasks}
         self.models = [model for model in plan.models if model]
-        self.fold = fold_rows(plan, rows, unscored=set(_find_unscored(self.results)))
+        self.fold = fold_rows(plan, rows, unscored=set(_find_unscored_models(self.results)))
         self.metrics = {
             (result.task, result.model): list(metric_rows(result)) for result in self.results
         }
@@ -230,7 +233,7 @@ class _ReportBuilder:
             left_out=left_out,
             rules=rule_rows(results),
             code_execution=facts.code_execution
-            and count_verified(facts.code_execution, self.samples()),
+            and count_verified_programs(facts.code_execution, self.samples()),
             notes=list(self._notes()),
             version=__version__,
             kind="records" if self.plan.ranking == "all_tasks" else "evaluation",
@@ -398,6 +401,7 @@ class _ReportBuilder:
     def _notes(self) -> Iterator[str]:
         facts, fold = self.facts, self.fold
         yield from facts.notes
+        yield from map(describe_change, facts.changed_files)
         yield from self._notes_on_asking()
         # What judges say of how they were asked, each once.
         yield from dict.fromkeys(note for result in self.results for note in result.finished.notes)

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.spec.documents.made import DATASET, MODEL, TASK, project, told, written
 
+from evalwright.api.files import starter_files
 from evalwright.spec.documents.project import read_project
 from evalwright.spec.documents.resolve import documents, entities
 from evalwright.spec.documents.resolve.config_values import GivenValue
 from evalwright.spec.documents.resolve.documents import ResolvedDocument
 from evalwright.spec.documents.resolve.layout import detect_kind
-from evalwright.spec.documents.starter import starter_files
 from evalwright.spec.documents.yaml import compose, text_files
 from evalwright.spec.documents.yaml.problems import Place
 from evalwright.spec.documents.yaml.text_files import Mistake, TextFile
@@ -70,7 +70,7 @@ def test_a_folder_is_a_project(tmp_path: Path) -> None:
         "bot",
         "weekly",
     ]
-    assert (spec.key, spec.model_key) == ("a", "bot")
+    assert (spec.key, spec.model_keys) == ("a", ("bot",))
 
 
 def test_any_file_knows_the_project_around_it(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_any_file_knows_the_project_around_it(tmp_path: Path) -> None:
     assert made.problems == problems == []
     assert made.kind == "task"
     assert list(made.models) == ["bot"]
-    assert (spec.key, spec.model_key, spec.needs_model) == ("capitals", None, True)
+    assert (spec.key, spec.model_keys, spec.needs_model) == ("capitals", (), True)
 
 
 def test_a_task_that_evaluates_a_model_does_not_run_without_one(tmp_path: Path) -> None:
