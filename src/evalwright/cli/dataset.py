@@ -8,9 +8,9 @@ import click
 from evalwright import api
 from evalwright.cli import options as shared
 from evalwright.cli.entities import entity_group
-from evalwright.cli.messages import print_message
 from evalwright.cli.output import write_blocks, write_json_list, write_result
-from evalwright.cli.progress import TerminalProgress
+from evalwright.report.messages import print_message
+from evalwright.session.terminal_progress import TerminalProgress
 
 command = entity_group(
     "dataset",

@@ -17,6 +17,7 @@ from evalwright.comparison.report import ComparisonReport, ComparisonRow, Flip
 from evalwright.comparison.statistic import round_up
 from evalwright.comparison.tables import describe_flip, diff_outputs, flip_item
 from evalwright.report.ci_formats import JunitCase, github_command
+from evalwright.report.layout import lay_out_blocks
 from evalwright.report.policies import Judgement, gate_lines, gate_markdown
 from evalwright.report.tables import (
     Block,
@@ -87,6 +88,10 @@ class GateResult(Judgement, frozen=True, kw_only=True):
         if not self.holds:
             return 1
         return 5 if self.baseline is not None and self.baseline.verdict == "undecided" else 0
+
+    def __str__(self) -> str:
+        """Return the text that `evalwright gate` prints."""
+        return "\n".join(lay_out_blocks(gate_blocks(self), None))
 
 
 def check_baseline(comparison: ComparisonReport, *, name: str) -> BaselineCheck:

@@ -15,8 +15,8 @@ from evalwright.comparison.report import ComparisonRow, Verdict
 from evalwright.comparison.tables import format_p
 from evalwright.metrics.ratios import f1, share
 from evalwright.stats.comparison import PairedComparison, compare_means, compare_ratios
-from evalwright.stats.paired_tests import holm
 from evalwright.stats.power import minimum_detectable, samples_needed
+from evalwright.stats.significance import holm
 
 SIGNIFICANT = 0.05
 _FEW = 5

@@ -69,9 +69,14 @@ def _compile_task(task: Task) -> CompiledTask:
             notes.append(note)
         elif isinstance(given, ScorerSpec):
             scorers.append(given)
-        else:
+        elif isinstance(given, str | Mapping):
             scorers.append(None)
             named.append(_name_target({"type": given} if isinstance(given, str) else given, task))
+        else:
+            raise UsageError(
+                f"task `{task.name}`: `{given!r}` is not a scorer",
+                hint="a scorer is a function, the type of a built-in scorer, or its fields",
+            )
     solver, note = _choose_solver(task)
     notes.append(note)
     document = _build_document(task, named, solver)

@@ -46,7 +46,7 @@ METRIC = FunctionKind(
     arguments=("values", "scores"),
     rule="`values` (numbers) or `scores` (a dict per sample)",
 )
-_RESAMPLING = Resampling(most_samples=None, longest_call_s=0.05, at_once=1)
+_RESAMPLING = Resampling(most_samples=None, longest_call_s=0.05, at_once=1, timed_calls=3)
 
 
 class FunctionMetric(MetricSpec):

@@ -24,7 +24,9 @@ from evalwright.plan.outline import PlanOutline, PrimaryMetric, TaskOutline
 from evalwright.report.calibration import calibration_row
 from evalwright.report.display_names import find_display_names
 from evalwright.report.fold import ModelFold, RunFold, fold_rows
-from evalwright.report.leaderboard import (
+from evalwright.report.outcomes import MOST_CATEGORIES, OutcomeReader, TaskScores
+from evalwright.report.programs import count_verified_programs
+from evalwright.report.ranking import (
     Contestant,
     Members,
     RankedTask,
@@ -32,8 +34,6 @@ from evalwright.report.leaderboard import (
     find_ranked_tasks,
     rank_models,
 )
-from evalwright.report.outcomes import MOST_CATEGORIES, OutcomeReader, TaskScores
-from evalwright.report.programs import count_verified_programs
 from evalwright.report.report import (
     CodeExecution,
     LeaderboardRow,

@@ -61,6 +61,7 @@ class Judgement(Struct, frozen=True, kw_only=True):
     strict: bool
     """Whether the whole interval had to meet, and no sample to be missing."""
     policies: list[PolicyRow]
+    """The verdict for every rule."""
 
 
 def gate_lines(judgement: Judgement) -> Iterator[str]:

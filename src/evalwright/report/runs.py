@@ -27,7 +27,7 @@ _SHOWN_ELSEWHERE = ("name", "tags", "report", "results", "specifications")
 
 
 class ListedRun(Struct, frozen=True, kw_only=True):
-    """One line of `evalwright list`."""
+    """A stored run, as `ew.runs` and `evalwright list` list it."""
 
     id: str
     name: str = ""

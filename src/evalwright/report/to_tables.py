@@ -94,6 +94,16 @@ def tables(report: Report) -> list[Table]:
 def to_markdown(report: Report, *, keys: bool = False) -> str:
     """Return title, summary, remarks and every table, with display names or with keys."""
     report = report if keys else show_display_names(report)
+    title = escape_markdown(", ".join(report.tasks))
+    parts = [f"# {title}", describe_run(report, run_id=f"`{report.run_id}`")]
+    if notes := remarks(report):
+        parts.append("\n".join(f"- {escape_markdown(note)}" for note in notes))
+    parts.extend(map(table_to_markdown, tables(report)))
+    return "\n\n".join(parts) + "\n"
+
+
+def describe_run(report: Report, *, run_id: str = "") -> str:
+    """Return which run a report is about, how it ended and how many samples it has."""
     summary = report.summary
     counts = (
         f"{summary.completed} of {planned_samples(report)} samples completed, "
@@ -101,13 +111,9 @@ def to_markdown(report: Report, *, keys: bool = False) -> str:
         f"{summary.excluded} excluded"
     )
     name = f" ({report.name})" if report.name else ""
-    head = f"Run `{report.run_id}`{name}, {report.status.replace('_', ' ')}: {counts}"
-    title = escape_markdown(", ".join(report.tasks))
-    parts = [f"# {title}", f"{head}. evalwright {report.version}."]
-    if notes := remarks(report):
-        parts.append("\n".join(f"- {escape_markdown(note)}" for note in notes))
-    parts.extend(map(table_to_markdown, tables(report)))
-    return "\n\n".join(parts) + "\n"
+    status = report.status.replace("_", " ")
+    run_id = run_id or report.run_id
+    return f"Run {run_id}{name}, {status}: {counts}. evalwright {report.version}."
 
 
 def planned_samples(report: Report) -> int:

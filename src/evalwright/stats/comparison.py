@@ -22,8 +22,8 @@ from evalwright.stats.arrays import Floats, chunks, np
 from evalwright.stats.clusters import cluster_terms
 from evalwright.stats.interval import EQUAL_WITHIN
 from evalwright.stats.paired import any_paired_difference
-from evalwright.stats.paired_tests import mcnemar_exact, sign_flip_test
 from evalwright.stats.quantiles import ordered_quantile, tail
+from evalwright.stats.significance import mcnemar_exact, sign_flip_test
 
 TestName = Literal["mcnemar", "sign-flip", "bootstrap", "none"]
 RATIO_RESAMPLES = 2_000

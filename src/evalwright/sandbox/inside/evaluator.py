@@ -15,7 +15,7 @@ from os import _exit
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from . import doubts, judging, packages, proxies, surroundings, values, wire
+from . import doubts, judging, packages, process_state, proxies, values, wire
 from .link import CandidateStopped, Link
 
 _BUILTINS = frozenset(dir(builtins))
@@ -208,7 +208,7 @@ class TargetNames(dict[str, object]):
                     self._kinds[name] = kind
         self._mirrors: dict[str, Any] = {}
         self._sent: dict[str, str] = {}
-        self._surroundings = surroundings.Surroundings(self._text)
+        self._process_state = process_state.ProcessState(self._text)
         self["__builtins__"] = _BUILTINS_OF_TARGETS
         _BUILTINS_OF_TARGETS.names = self
         link.before_request = self._send_changes
@@ -307,7 +307,7 @@ class TargetNames(dict[str, object]):
 
     def _send_changes(self) -> None:
         """Before a request, send what targets have done to the candidate's globals, and around."""
-        self._surroundings.send_changes(self._link.ask)
+        self._process_state.send_changes(self._link.ask)
         for name, mirror in self._mirrors.items():
             now = self._link.encode(mirror)
             if now != self._sent[name]:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-class Surroundings:
+class ProcessState:
     """What the candidate has been sent."""
 
     def __init__(self, text: str) -> None:
