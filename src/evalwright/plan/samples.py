@@ -11,8 +11,9 @@ from msgspec import Struct
 
 from evalwright.datasets.rows import AlignedRows
 from evalwright.datasets.sampling import select_items
+from evalwright.datasets.typed_rows import BadRows
 from evalwright.plan.plan import PlannedSample
-from evalwright.types import MLTask, Sample
+from evalwright.types import Issue, MLTask, Sample
 
 
 class IdentifiedRows(Protocol):
@@ -24,6 +25,24 @@ class IdentifiedRows(Protocol):
 
     def identify(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield each row with its id, in order."""
+
+
+def bad_rows_of(samples: "RowSamples") -> Sequence[BadRows]:
+    """Return the bad rows that `on_bad_rows` excluded or kept, after the rows have been counted."""
+    return getattr(samples.rows, "bad_rows", ())
+
+
+def bad_row_issues(bad: BadRows) -> Iterator[Issue]:
+    """Yield an issue for each of the first bad rows."""
+    for fault in bad.first:
+        yield Issue(
+            file=bad.file,
+            line=max(fault.line, 0),
+            column=fault.column,
+            rule="bad_rows",
+            detail=fault.detail if fault.line > 0 else f"row {-fault.line}: {fault.detail}",
+            hint=fault.hint,
+        )
 
 
 class RowSamples(Struct, frozen=True, kw_only=True):
@@ -68,6 +87,11 @@ class LeadingRows:
     def identify(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield each row with its id, under the name of its dataset."""
         return ((id_, {self._name: row}) for id_, row in self._first.identify())
+
+    @property
+    def bad_rows(self) -> Sequence[BadRows]:
+        """The bad rows of all datasets."""
+        return self._aligned.bad_rows
 
     def check(self) -> int:
         """Return the number of rows."""
