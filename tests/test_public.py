@@ -32,6 +32,7 @@ PUBLIC = [
     "arun",
     "bootstrap_mean_ci",
     "calibration",
+    "check_dataset",
     "execute",
     "intervals",
     "leaderboard",

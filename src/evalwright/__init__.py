@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evalwright import calibration, intervals, leaderboard, metrics
     from evalwright.api import (
         arun,
+        check_dataset,
         execute,
         lint,
         load,
@@ -62,6 +63,7 @@ _HOMES = {
     "api": (
         *(
             "arun",
+            "check_dataset",
             "execute",
             "lint",
             "load",
@@ -121,6 +123,7 @@ __all__ = [
     "arun",
     "bootstrap_mean_ci",
     "calibration",
+    "check_dataset",
     "execute",
     "intervals",
     "leaderboard",

@@ -39,7 +39,7 @@ CASES: dict[ColumnType, list[tuple[Any, Any]]] = {
 
 
 def test_values_are_converted_to_their_type_or_do_not_fit() -> None:
-    wrong = []
+    wrong: list[Any] = []
     for kind, cases in CASES.items():
         for value, expected in cases:
             row = {"x": value}

@@ -4,6 +4,7 @@ init validate lint schema      files: nothing is run
 list_entities show_entity …    what a project has: tasks, datasets, models, evaluations
 try_task try_dataset try_model a few samples, rows or one answer, and nothing is kept
 generate                       the rows that a generator makes
+check_dataset                  what a dataset contains, and what may be wrong with it
 set_secret list_secrets …      the secrets that are stored on this machine
 run score                      runs: begin, resume, score again
 perplexity                     how surprised models are by a text
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evalwright.api.answers import score_answer
+    from evalwright.api.dataset_checks import check_dataset, parse_checks
     from evalwright.api.dataset_previews import dataset_preview_lines, try_dataset
     from evalwright.api.entities import check_entities
     from evalwright.api.files import SCHEMAS, checks, init, lint, lints, schema, validate
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
 
 _HOMES = """
     api.answers            score_answer
+    api.dataset_checks     check_dataset parse_checks
     api.dataset_previews   dataset_preview_lines try_dataset
     api.entities           check_entities
     api.files              SCHEMAS checks init lint lints schema validate

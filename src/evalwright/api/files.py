@@ -121,7 +121,7 @@ def _create_file(path: Path, content: bytes) -> bool:
 
 SCHEMAS = (
     *("records", "report", "task", "dataset", "generator", "model", "evaluation", "plan"),
-    *("policy", "run", "perplexity"),
+    *("policy", "run", "perplexity", "check"),
 )
 
 
@@ -143,6 +143,10 @@ def schema(kind: str) -> dict[str, Any]:
         from evalwright.perplexity.report import perplexity_schema
 
         return perplexity_schema()
+    if kind == "check":
+        from evalwright.dataset_check.report import dataset_check_schema
+
+        return dataset_check_schema()
     if kind in SCHEMAS:
         from evalwright.spec.documents.models.schema import json_schema
 

@@ -19,6 +19,7 @@ import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,29 @@ class CsvFile:
         """Yield the line in which each row starts."""
         return (line for line, _ in self._records(len(self.header)))
 
+    def cells(self) -> Iterator[tuple[int, Sequence[str]]]:
+        """Yield the header, and then the cells of each row as text; the file is read once.
+
+        Bad rows are skipped and counted in `unreadable`. Nothing is yielded after a fatal problem.
+        """
+        faults, bad_lines = self.unreadable, self._bad_lines
+        lines = _lines(self._path, faults, bad_lines)
+        reader = _reader(lines)
+        try:
+            first = next(reader, None)
+        except csv.Error as error:
+            faults.fatal = _explain_error(1, error)
+            faults.add(faults.fatal)
+            return
+        if first is None:  # an empty file
+            return
+        if not bad_lines.isdisjoint(range(1, reader.line_num + 1)):
+            faults.fatal = faults.first[0]
+            return
+        header = _check_header(show_path(self._path), first)
+        yield 1, header
+        yield from _good_rows(reader, len(header), faults, bad_lines)
+
     def _records(self, width: int) -> Iterator[tuple[int, list[str]]]:
         """Yield the cells of each row, with its first line; without skipped rows and the header."""
         reader = _reader(_lines(self._path, UnreadableLines(self._path), set()))
@@ -125,8 +149,8 @@ class CsvFile:
             # Lines are checked in batches, so some of these lines may come after the header.
             raise faults.error(reader.line_num + sum(1 for _ in lines))
         names = _check_header(show_path(self._path), first)
-        batches = _batches(reader, len(names), faults, self._bad_lines)
-        types = _find_types(names, self._texts, batches)
+        rows = _good_rows(reader, len(names), faults, self._bad_lines)
+        types = _find_types(names, self._texts, _batches(rows, len(names)))
         if faults.fatal and self._skips_bad:
             faults = UnreadableLines(self._path)
             faults.add(self.unreadable.fatal)
@@ -174,31 +198,32 @@ def _lines(path: str, faults: UnreadableLines, bad_lines: set[int]) -> Iterator[
             yield line + "\n"
 
 
-def _batches(
-    reader: "_csv.Reader", width: int, faults: UnreadableLines, bad_lines: set[int]
-) -> Iterator[list[list[str]]]:
-    batch: list[list[str]] = []
+def _batches(rows: Iterator[tuple[int, list[str]]], width: int) -> Iterator[list[list[str]]]:
     most = min(_AT_A_TIME, _CELLS_AT_A_TIME // width + 1)
+    while batch := [cells for _, cells in islice(rows, most)]:
+        yield batch
+
+
+def _good_rows(
+    reader: "_csv.Reader", width: int, faults: UnreadableLines, bad_lines: set[int]
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the first line and the cells of each good row; add the others to `faults`."""
     line = reader.line_num
     try:
         for cells in reader:
-            if bad_lines and not bad_lines.isdisjoint(range(line + 1, reader.line_num + 1)):
+            start, line = line + 1, reader.line_num
+            if bad_lines and not bad_lines.isdisjoint(range(start, line + 1)):
                 faults.rows += 1
             elif len(cells) == width:
-                batch.append(cells)
+                yield start, cells
             elif cells:
                 faults.rows += 1
                 detail = f"expected {width} cells as in the header, got {len(cells)}"
                 hint = "put a cell that contains a comma in quotes" if len(cells) > width else ""
-                faults.add(UnreadableLine(line + 1, None, detail, hint))
-            line = reader.line_num
-            if len(batch) == most:
-                yield batch
-                batch = []
+                faults.add(UnreadableLine(start, None, detail, hint))
     except csv.Error as error:
         faults.fatal = _explain_error(line + 1, error)
         faults.add(faults.fatal)
-    yield batch
 
 
 def _explain_error(line: int, error: csv.Error) -> UnreadableLine:

@@ -29,6 +29,8 @@ class UnreadableLine(NamedTuple):
     """Column in characters, from 1; None for the whole line."""
     detail: str
     hint: str = ""
+    is_encoding: bool = False
+    """Whether the bytes are not UTF-8 text."""
 
 
 class UnreadableLines:
@@ -40,6 +42,8 @@ class UnreadableLines:
         self.first: list[UnreadableLine] = []
         """The first bad lines."""
         self.count = 0
+        self.encoding = 0
+        """How many of them are not UTF-8 text."""
         self.rows = 0
         """The number of rows that these lines belong to."""
         self.fatal: UnreadableLine | None = None
@@ -53,6 +57,7 @@ class UnreadableLines:
         """
         if fault and not (once and any(fault.line == first.line for first in self.first)):
             self.count += 1
+            self.encoding += fault.is_encoding
             if len(self.first) < MOST_KEPT:
                 self.first.append(fault)
 
@@ -86,7 +91,7 @@ def explain_bytes(number: int, line: bytes) -> UnreadableLine | None:
 def not_text(number: int, line: BadLine) -> UnreadableLine:
     """Explain why a line was not read."""
     hint = "does the file have the right extension?" if line.why == "binary" else ""
-    return UnreadableLine(number, None, _NOT_TEXT[line.why], hint)
+    return UnreadableLine(number, None, _NOT_TEXT[line.why], hint, line.why != "too_long")
 
 
 def not_utf8(number: int, line: bytes) -> UnreadableLine | None:
@@ -96,5 +101,6 @@ def not_utf8(number: int, line: bytes) -> UnreadableLine | None:
     except UnicodeDecodeError as error:
         column = len(line[: error.start].decode()) + 1
         detail = f"byte 0x{line[error.start]:02x} is not UTF-8"
-        return UnreadableLine(number, column, detail, f"{UTF8}; it may be Latin-1 or Windows-1252")
+        hint = f"{UTF8}; it may be Latin-1 or Windows-1252"
+        return UnreadableLine(number, column, detail, hint, is_encoding=True)
     return None

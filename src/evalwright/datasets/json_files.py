@@ -167,13 +167,14 @@ class JsonLinesFile:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the objects, up to the first bad line; at the end, raise for all bad lines."""
-        return (row for _, row in self._read())
+        return (row for _, row in self.located_rows())
 
     def lines(self) -> Iterator[int]:
         """Yield the line of each row."""
-        return (line for line, _ in self._read())
+        return (line for line, _ in self.located_rows())
 
-    def _read(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def located_rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the rows with their lines."""
         faults = self.unreadable = UnreadableLines(self._path)
         lines = read_numbered_objects(self._path, faults, skips_bad=self._skips_bad)
         if not self._steps:

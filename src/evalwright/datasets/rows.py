@@ -123,6 +123,15 @@ class Rows(CheckedRows):
         excluded = sum(bad.excluded for bad in self.bad_rows)
         return f"; `on_bad_rows: exclude` left out {excluded}" if excluded else ""
 
+    def located_rows(self) -> Iterator[tuple[int, Row]]:
+        """Yield the rows that pass all filters, each with its line, or minus its number."""
+        lines = read_lines(self._reader)
+        rows = self._filter() if self._filters else enumerate(self._reader.rows())
+        before = -1
+        for number, row in rows:
+            yield next(islice(lines, number - before - 1, None), -number), row
+            before = number
+
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """All columns of all rows, in order of first appearance."""

@@ -88,12 +88,12 @@ def read_dataset(entity: Entity, generated: Mapping[str, Path], *, samples: int)
     """
     document: Any = entity.document
     source: Any = document.origin
-    rows = _open_rows(source, generated)
+    rows = open_rows(source, generated)
     total = rows.check()
     row_counts = [total]
     for count in range(len(source.filters) - 1, -1, -1):
         fewer = source.model_copy(update={"filters": source.filters[:count]})
-        row_counts.insert(0, _open_rows(fewer, {}).check())
+        row_counts.insert(0, open_rows(fewer, {}).check())
     bad_rows = rows.bad_rows
     return DatasetPreview(
         key=entity.key,
@@ -123,7 +123,9 @@ def read_dataset(entity: Entity, generated: Mapping[str, Path], *, samples: int)
     )
 
 
-def _open_rows(source: SourceSpec, generated: Mapping[str, Path]) -> Rows:
+def open_rows(source: SourceSpec, generated: Mapping[str, Path]) -> Rows:
+    """Return the rows of a source; results of other tasks are those of earlier runs."""
+
     def read_earlier_result(key: str) -> Reader:
         return result_of(key, store=open_store(store_name(), create=False))
 
