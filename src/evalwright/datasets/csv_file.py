@@ -152,9 +152,9 @@ class CsvFile:
         rows = _good_rows(reader, len(names), faults, self._bad_lines)
         types = _find_types(names, self._texts, _batches(rows, len(names)))
         if faults.fatal and self._skips_bad:
-            faults = UnreadableLines(self._path)
+            faults = UnreadableLines(self._path)  # without the lines that can be skipped
             faults.add(self.unreadable.fatal)
-        if faults.count and (faults.fatal or not self._skips_bad):
+        if faults.count and (self.unreadable.fatal or not self._skips_bad):
             raise faults.error(reader.line_num + sum(1 for _ in lines))
         return names, types
 
