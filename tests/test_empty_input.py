@@ -115,7 +115,7 @@ NO_FILE: list[tuple[str, Call, type[Exception], str]] = [
     ),
 ]
 """An empty name, or a file where an empty one is not an argument's fault."""
-NOTHING_TO_GIVE = {"ew.load_fixtures", "ew.scorer"}
+NOTHING_TO_GIVE = {"ew.load_fixtures", "ew.metric", "ew.postprocessor", "ew.scorer", "ew.solver"}
 """Functions without an input."""
 
 

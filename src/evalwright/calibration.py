@@ -149,7 +149,7 @@ def reliability_bins(confidences: Numbers, correct: Verdicts, *, bins: int = 10)
 def apply_temperature(confidences: Numbers, temperature: float) -> list[float]:
     """Return the confidences at a temperature.
 
-    A temperature above 1 moves confidences closer to 50 %; one below 1 moves them away from it.
+    A temperature above 1 moves confidences closer to 50 %; one below 1 moves them away from 50 %.
 
         p' = sigmoid(logit(p) / T)
 

@@ -62,7 +62,7 @@ class UnknownName(UsageError):
 
 
 class InvalidTask(EvalwrightError, ValueError):
-    """A record that breaks a rule; `issue` tells which one."""
+    """A record that breaks a rule; `issue` says which one."""
 
     exit_code = 1
 

@@ -36,8 +36,9 @@ def mean(
 ) -> Interval:
     """Return the confidence interval for a mean, by the method that suits the scores.
 
-    Zeros and ones get a Wilson interval. Other scores get a bootstrap interval: BCa, or bootstrap-t
-    for fewer than 20 scores. Equal scores get a bound. `method` in the result names the method.
+    If all scores are 0 or 1, the method is Wilson's; if all are equal to some other value, it is a
+    bound. Otherwise, it is a bootstrap: BCa, or bootstrap-t for fewer than 20 scores. `method` in
+    the result names the method.
 
     >>> interval = ew.intervals.mean([1, 0, 1, 1])
     >>> round(interval.low, 2), round(interval.high, 2), interval.method

@@ -30,7 +30,7 @@ from evalwright.types import (
 
 
 class Model(Protocol):
-    """An object that answers a conversation."""
+    """An object that answers conversations."""
 
     caveat: str
     """A caveat about its results for the report; empty for a real model."""

@@ -204,13 +204,13 @@ class Request(Struct, frozen=True, kw_only=True):
     trial: int = 0
     task: MLTask = "chat_completion"
     input: Any = None
-    """JSON. For chat, additional request keys, such as `response_format`. Other tasks have no
-    messages, and this is the whole request: strings to embed, or any other input."""
+    """JSON. For chat: additional request keys, such as `response_format`. For other tasks, which
+    have no messages: the whole request, such as strings to embed."""
     takes_all: bool = False
     """Whether empty answers and refusals count as answers; otherwise they are failures."""
     given: tuple[str, ...] = ()
-    """Answers to score instead of generating one; without messages, whole documents. Only for
-    models that can compute likelihoods (`ports.weighs`)."""
+    """Answers whose likelihood the model computes instead of generating an answer; without
+    messages, whole documents. Only for models that can compute likelihoods (`ports.weighs`)."""
     message_fields: tuple[tuple[int, dict[str, Any]], ...] = ()
     """Other message fields, such as `session_id`, by message index. They are sent back to endpoints
     that a document declares, but not to providers with their own protocol."""
@@ -235,13 +235,14 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
 
 
 class Completion(Struct, frozen=True, kw_only=True):
-    """One model answer, unchanged."""
+    """A model's answer, unchanged."""
 
     text: str
     usage: Usage = Usage()
     finish: Finish = "stop"
     logprobs: tuple[float, ...] | None = None
-    """Natural log-probability of each answer token; None if the model returns none."""
+    """Natural log-probability of each answer token; None if the model does not return
+    log-probabilities."""
     output: Any = None
     """JSON, if the answer is more than text: `{"embeddings": [[…]]}`, the result of a custom task,
     or a chat completion with references or tool calls. None if the answer is only text."""
@@ -387,7 +388,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     solve_key: str = ""
     """Hash of everything that the trace depends on; empty if nothing is stored."""
     score_keys: dict[str, str] = {}
-    """The same hash for each scorer's score."""
+    """Hash of everything that each scorer's score depends on."""
     others: dict[str, Usage] = {}
     """Usage per model: other models, and the evaluated model if a scorer queried it."""
     parts: tuple[Part, ...] = ()

@@ -149,7 +149,7 @@ def test_rows_that_change_during_the_run_stop_it(tmp_path: Path, count: int) -> 
     assert (
         error == f"evalwright: {path.relative_to(tmp_path)}: the file changed while it was in use"
     )
-    assert "run again" in hint
+    assert "run the command again" in hint
     assert not any(prompt.startswith("other") for prompt in asked)
     assert again["summary"]["completed"] == count
     assert {str(one.sample["question"])[:5] for one in outcomes_in(tmp_path)} == {"other"}

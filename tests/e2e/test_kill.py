@@ -58,7 +58,7 @@ def test_the_experiment_accepts_what_is_fair() -> None:
         ),
         pytest.param(
             {"stored": [("t0", Reply("a", 4, 1)), ("t1", Reply("b", 4, 2))]},
-            "`completion_tokens` are 4, and 3 were delivered",
+            "the report has 4 `completion_tokens`, but stored outcomes have 3",
             id="tokens of a reply that was lost",
         ),
         pytest.param({"uninterrupted": {**made().report, "metrics": 0}}, "`metrics`", id="numbers"),

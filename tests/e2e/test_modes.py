@@ -44,7 +44,7 @@ def test_a_choice_by_likelihood_is_reported_shown_and_exported(
 
     assert report["leaderboard"][0]["mean"] == 1.0
     assert report["calibration"]["scripted/oracle"]["covered"] == 3
-    assert any("1 multiple-choice record answered by the like" in one for one in report["notes"])
+    assert any("1 multiple-choice record answered with" in note for note in report["notes"])
     assert "\n    options: A 0.0" in shown
     rows = [json.loads(line) for line in exported.splitlines()]
     options: dict[str, Any] = rows[0]["metadata"]["record"]["options"]

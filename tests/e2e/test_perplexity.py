@@ -158,7 +158,7 @@ def test_a_signal_reports_what_is_done_and_the_same_command_resumes(
 
     assert stopped["status"] == "stopped"
     assert stopped["models"][0]["documents"] == len(stopped["documents"]) == DOCUMENTS // 2 + 2
-    assert "the same command resumes it" in stopped["notes"][0]
+    assert "repeat the command to resume" in stopped["notes"][0]
     assert resumed["status"] == "finished"
     assert max(Counter(asked(folder)).values()) == 1, "nothing is weighed twice"
 
@@ -202,7 +202,7 @@ def test_an_api_that_cannot_weigh_says_so(folder: Path) -> None:
     ("arguments", "exit_code", "said"),
     [
         pytest.param((), 2, "missing argument 'FILE...'", id="no file"),
-        pytest.param(("a.txt",), 2, "no model was given", id="no model"),
+        pytest.param(("a.txt",), 2, "no model was specified", id="no model"),
         pytest.param(("a.txt", "-m", "weigher/m", "-p", "x"), 2, "NAME=VALUE", id="parameter"),
         pytest.param(("none.txt", "-m", "weigher/m"), 2, "none.txt: no such file", id="missing"),
         pytest.param(("bad.jsonl", "-m", "weigher/m"), 1, "bad.jsonl:1", id="bad"),

@@ -527,7 +527,7 @@ def test_scoring_again_asks_no_model_and_names_the_parent(recorded: Path) -> Non
     a, b, c = exported("latest", cwd=recorded)
     assert (a["scores"], b["scores"]) == ({"record": {"score": 1.0}},) * 2
     assert c["status"] == "failed"
-    assert "`score` does not query models" in c["failure"]["message"]
+    assert "`score` queries no models" in c["failure"]["message"]
     before = exported(parent["id"], cwd=recorded)
     assert before[1]["scores"] == {"record": {"score": 0.0}}, "the parent stays what it was"
     assert before[1]["output"] == b["output"]

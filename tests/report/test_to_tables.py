@@ -224,13 +224,13 @@ def test_a_remark_says_how_many_passes_are_verified() -> None:
     )
 
 
-@pytest.mark.parametrize(("count", "text"), [(1, "1 timeout rests"), (2, "2 timeouts rest")])
-def test_a_remark_says_how_many_timeouts_rest_on_wall_clock_time(count: int, text: str) -> None:
+@pytest.mark.parametrize(("count", "text"), [(1, "1 timeout was"), (2, "2 timeouts were")])
+def test_a_remark_says_how_many_timeouts_wall_clock_time_caused(count: int, text: str) -> None:
     execution = CodeExecution(tier="container", verified=True, wall_clock_timeouts=count)
 
     (note,) = remarks(report_of([outcome("m", "a", 1.0)], code_execution=execution))
 
-    assert note.startswith(f"code_exec: {text} on wall-clock time")
+    assert note.startswith(f"code_exec: {text} caused by wall-clock time: ")
 
 
 def test_a_remark_says_when_isolated_programs_were_judged_where_they_could_lie() -> None:

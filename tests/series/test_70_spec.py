@@ -196,5 +196,5 @@ def test_a_post_process_rule_has_one_behaviour(rule: str, text: str, expected: s
 def test_another_rule_is_an_error_that_names_the_nearest() -> None:
     with pytest.raises(ValueError, match="did you mean `lower`"):
         ew.post_process("A", "lowr")
-    with pytest.raises(ValueError, match="the text and then the rule"):
+    with pytest.raises(ValueError, match="the text, then the rule"):
         ew.post_process("lower", "A")

@@ -27,7 +27,7 @@ def score_answer(
 
     `values["score"]` is in [0, 1]. `correct` says whether the answer counts as right, and `reason`
     explains a score below 1. A `code_exec` answer runs in the sandbox, and `metadata` contains its
-    outcome. The options are the same as for `execute`.
+    outcome. The options are the same as those of `execute`.
 
     A record that breaks a rule raises `InvalidTask`. A target that does not compile raises
     `ValueError`.

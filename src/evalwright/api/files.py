@@ -45,9 +45,10 @@ def checks(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Checking]:
 
 
 def lint(path: str | Path) -> Linting:
-    """Find valid but suspicious records in a task file. Iterate over the result for the findings.
+    """Find valid but suspicious records in a task file.
 
-    If the file cannot be read to its end, the iteration raises `Unreadable`.
+    Iterate over the result to get the findings. If the file cannot be read to its end, the
+    iteration raises `Unreadable`.
 
     >>> [finding.rule for finding in ew.lint("tasks.jsonl")]
     []

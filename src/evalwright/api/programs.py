@@ -45,13 +45,13 @@ def execute(
 
     A target is an expression that must be true, or statements that must not raise an exception. It
     can use the names that the program defines. The result contains the `outcome`, how many targets
-    passed (`passed` out of `total`), which targets passed (`targets`) and why others did not
+    passed (`passed` out of `total`), which targets passed (`targets`) and why the others did not
     (`detail`). The `outcome` is `pass`, `assertion_fail`, `refused`, `syntax_error`, `timeout` or
-    `error`; with the last three, every target counts as failed. `refused` means that a target
-    passed in the program's own process, but the check outside it contradicts the pass.
+    `error`; for the last three, every target counts as failed. `refused` means that a target passed
+    in the program's own process, but the check outside that process contradicts the pass.
 
     `timeout_s` limits the total time for the program and its targets: 3 seconds by default, at most
-    30. The other options are the same as for `run`. A target that is empty or does not compile
+    30. The other options are the same as those of `run`. A target that is empty or does not compile
     raises `ValueError`.
 
     >>> program = "def add(a, b): return a + b"

@@ -42,9 +42,10 @@ def run(
 
     `tasks` are `Task` objects, files of task records, or one project: its run file, its folder or
     one of its tasks. A model is a name such as `openai/gpt-4.1-mini`, a function that takes a
-    prompt and returns text (async or not), or an object that meets `ew.Model`. A project runs with
-    the models that it names, unless you pass `models`. The options are those of `evalwright run`.
-    Invalid tasks, models or options raise an exception before the first model call.
+    prompt and returns text (async or not), or an object that implements `ew.Model`. A project runs
+    with the models that it names unless you pass `models`. The options are those of
+    `evalwright run`. Invalid tasks, models or options raise an exception before the first model
+    call.
 
     >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)
     >>> report.status, report.leaderboard[0].mean
@@ -88,10 +89,10 @@ async def arun(
     progress: Progress | None = None,
     **options: Unpack[RunKeywords],
 ) -> Report:
-    """Do what `run` does, without blocking the event loop of the caller.
+    """Do what `run` does, without blocking the caller's event loop.
 
-    The run has its own event loop, in a thread: an async model function must not use objects that
-    belong to the loop of the caller.
+    The run has its own event loop in a separate thread, so an async model function must not use
+    objects that belong to the caller's event loop.
 
     >>> import asyncio
     >>> asyncio.run(ew.arun("tasks.jsonl", models="scripted/oracle", limit=2)).status
@@ -131,11 +132,11 @@ def _connect_objects(models: Any, *, required: bool) -> tuple[list[str], dict[st
 def score(
     run_name: str = "latest", /, *, progress: Progress | None = None, **options: Unpack[RunKeywords]
 ) -> Report:
-    """Score the stored outputs of a run again, with the current task files.
+    """Score a run's stored outputs again, with the current task files.
 
     Evaluated models are not queried; a sample without a stored output fails. A project's judge is
-    queried again if its scorer, the sample or the answer has changed, or if it gave no verdict. The
-    result is a new run that names its parent.
+    queried again if its scorer, the sample or the answer has changed, or if the judge gave no
+    verdict. The result is a new run that names its parent.
 
     >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)
     >>> ew.score(report.run_id).summary.completed

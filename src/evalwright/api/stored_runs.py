@@ -35,7 +35,7 @@ def load(
     bins: int | None = None,
     calibrate: bool | None = None,
 ) -> Report:
-    """Return the report for a stored run, with the run's seed and bins unless you pass others.
+    """Return the report for a stored run, with the run's own seed and bins unless you set them.
 
     Metrics that were computed at the end of the run are not recomputed.
 

@@ -22,8 +22,8 @@ def command(run: str, *, yes: bool, store: str | None, as_json: bool) -> None:
     """Delete a run and its outcomes.
 
     RUN is a run id or a prefix of one, a run name, a tag (KEY=VALUE), or `latest`. On a terminal,
-    asks for confirmation first; otherwise, --yes is required. Runs that scored RUN again are kept.
-    `evalwright gc` frees the disk space.
+    asks for confirmation first; otherwise, --yes is required. Runs created by scoring RUN again are
+    kept. `evalwright gc` frees the disk space.
     """
     if not yes:
         listed = api.show_run(run, store)

@@ -60,7 +60,7 @@ class Adapter:
     """Sends the input unchanged, plus the document's `model_key`. Base class of other adapters."""
 
     source = "identity 1"
-    """Everything that determines the adapter's behavior; part of a model's fingerprint."""
+    """Everything that determines the adapter's behaviour; part of a model's fingerprint."""
 
     def make_body(self, request: AdapterInput, info: AdapterInfo) -> str:
         """Return the body for the endpoint, which is the input as JSON."""

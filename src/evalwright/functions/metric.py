@@ -109,10 +109,10 @@ def metric(
 def metric(
     function: AnyFunction | None = None, /, *, name: str = "", version: int = 1, **parameters: Any
 ) -> Any:
-    """Mark a function as a metric; it can still be called as before.
+    """Mark a function as a metric; the function can still be called as before.
 
-    The function takes `values` (the numbers of a scorer) or `scores` (a dict per sample), and
-    returns a number, or a dict of numbers by name. `parameters` are passed to the function.
+    The function takes `values` (a scorer's numbers) or `scores` (one dict per sample), and returns
+    a number or a dict of numbers by name. `parameters` are passed to the function.
 
     >>> @ew.metric(name="p90", percent=90)
     ... def percentile(values, *, percent):

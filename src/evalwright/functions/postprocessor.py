@@ -103,11 +103,11 @@ def postprocessor(
 def postprocessor(
     function: AnyFunction | None = None, /, *, name: str = "", version: int = 1, **parameters: Any
 ) -> Any:
-    """Mark a function as a postprocessor; it can still be called as before.
+    """Mark a function as a postprocessor; the function can still be called as before.
 
-    The function takes `sample`, `output` or both, and returns the text that is scored, or a list of
-    pairs of a row and a text, which are scored one by one. Answers are stored unchanged, so a
-    changed postprocessor needs no new model calls. `parameters` are passed to the function.
+    The function takes `sample`, `output` or both, and returns the text to score, or a list of
+    `(row, text)` pairs, each of which is scored separately. Answers are stored unchanged, so
+    changing the postprocessor needs no new model calls. `parameters` are passed to the function.
 
     >>> @ew.postprocessor
     ... def last_line(output):

@@ -103,12 +103,12 @@ def scorer(
 def scorer(
     function: AnyFunction | None = None, /, *, name: str = "", version: int = 1, **parameters: Any
 ) -> Any:
-    """Mark a function as a scorer; it can still be called as before.
+    """Mark a function as a scorer; the function can still be called as before.
 
     The function takes `sample`, `output` or both, and `trace` if it needs the conversation. It
-    returns a number or a boolean, or with `-> dict` several scores by name. `name` is the scorer's
-    name in reports. Increase `version` if a change that evalwright cannot see changes its scores.
-    `parameters` are passed to the function.
+    returns a number or a boolean; a function annotated with `-> dict` returns several scores by
+    name. `name` is the scorer's name in reports. Increase `version` if a change that evalwright
+    cannot detect changes the function's scores. `parameters` are passed to the function.
 
     >>> @ew.scorer(name="brief", limit=3)
     ... def count_words(sample, output, *, limit):

@@ -49,7 +49,7 @@ Chat = str | Sequence[Mapping[str, str]]
 
 
 class AsyncModel:
-    """The evaluated model, for a solver that is async."""
+    """The evaluated model, for an async solver."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -76,7 +76,7 @@ class AsyncModel:
 
 
 class BlockingModel:
-    """The evaluated model, for a solver that is not async."""
+    """The evaluated model, for a solver that is not an async function."""
 
     def __init__(self, model: AsyncModel, loop: asyncio.AbstractEventLoop) -> None:
         self._model, self._loop = model, loop
@@ -169,12 +169,12 @@ def solver(
 def solver(
     function: AnyFunction | None = None, /, *, name: str = "", version: int = 1, **parameters: Any
 ) -> Any:
-    """Mark a function as a solver; it can still be called as before.
+    """Mark a function as a solver; the function can still be called as before.
 
-    The function takes `sample` and `model`, and returns the text of the answer. In an async
-    function, `await model.ask(…)` queries the model; in any other, `model.ask(…)` does. Increase
-    `version` if a change that evalwright cannot see changes its answers. `parameters` are passed to
-    the function.
+    The function takes `sample` and `model`, and returns the answer's text or an `ew.Completion`. In
+    an async function, `await model.ask(…)` queries the model; in any other function, `model.ask(…)`
+    does. Increase `version` if a change that evalwright cannot detect changes the function's
+    answers. `parameters` are passed to the function.
 
     >>> @ew.solver(rounds=2)
     ... async def insist(sample, model, *, rounds):

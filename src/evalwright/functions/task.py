@@ -55,15 +55,16 @@ class Task:
     `data` is a list or another iterable of dicts, a data frame (pandas, polars, Arrow), a Hugging
     Face dataset, or the path of a .csv, .jsonl, .json or .parquet file. In `prompt`, `{country}` is
     the value of a column; `messages` is a list of `{"role": …, "content": …}` with the same
-    placeholders. Without both, the rows themselves are scored. A scorer is a function, the type of
-    a built-in scorer, or its fields as a dict. `target` names the column with the right answer, for
-    scorers that compare with one. Default: a column named `target` or `answer`, or the only column
-    that the prompt does not use.
+    placeholders. Without a prompt, messages or a solver, the rows themselves are scored. A scorer
+    is a function, the type of a built-in scorer, or its fields as a dict. `target` names the column
+    with the right answer, for scorers that compare with one. Default: a column named `target` or
+    `answer`, or the only column that the prompt does not use.
 
-    `solver` is a function with `@ew.solver`, or the fields of a built-in solver, instead of a
-    prompt. `postprocessor` is a function that changes each answer before it is scored. `metrics`
-    are functions with `@ew.metric`, or types or fields of built-in metrics; they are computed for
-    every scorer in addition to its own, or with a dict for the scorers that it names.
+    `solver` replaces the prompt: it is a function decorated with `@ew.solver`, or the fields of a
+    built-in solver. `postprocessor` is a function that changes each answer before it is scored.
+    `metrics` are functions decorated with `@ew.metric`, or types or fields of built-in metrics.
+    They are computed for every scorer, in addition to the scorer's own metrics. If `metrics` is a
+    dict, each list in it is computed only for the scorer that its key names.
 
     >>> rows = [{"country": "France", "city": "Paris"}]
     >>> task = ew.Task("capitals", rows, prompt="Capital of {country}?", scorers=["string_equals"])

@@ -1,4 +1,4 @@
-"""Metrics: functions for records, and one class per metric of task documents.
+"""Metrics: functions for records, and one class per metric for task documents.
 
     ew.metrics.f1("the cat sat", ["a cat sat down"])
 

@@ -30,7 +30,7 @@ _ORDERS = (1, 2, 3, 4)
 
 
 def exact_match(prediction: str, targets: Sequence[str]) -> float:
-    r"""Return 1 if the prediction equals any target, ignoring whitespace at the ends, else 0.
+    r"""Return 1 if the prediction equals any target, ignoring surrounding whitespace, else 0.
 
     >>> ew.metrics.exact_match(" 41\n", ["41", "forty-one"])
     1.0
@@ -42,7 +42,7 @@ def exact_match(prediction: str, targets: Sequence[str]) -> float:
 
 
 def accuracy(prediction: str, targets: Sequence[str]) -> float:
-    """Return the `exact_match` score, under the name that is common for classification.
+    """Return the `exact_match` score, under the name commonly used for classification.
 
     >>> ew.metrics.accuracy("positive", ["positive"])
     1.0
@@ -54,8 +54,8 @@ def f1(prediction: str, targets: Sequence[str]) -> float:
     """Return the F1 score of the words, against the best target.
 
     Words are lowercase runs of letters, digits and underscores, and count as often as they occur.
-    If neither string contains a word, the score is 1 if they are equal, ignoring whitespace at
-    the ends, and 0 otherwise.
+    If neither string contains a word, the score is 1 if they are equal, ignoring
+    surrounding whitespace, and 0 otherwise.
 
     >>> round(ew.metrics.f1("the cat sat", ["a cat sat down", "dogs"]), 3)
     0.571
@@ -82,8 +82,8 @@ def bleu_4(prediction: str, targets: Sequence[str]) -> float:
 def rouge_l(prediction: str, targets: Sequence[str]) -> float:
     """Return the F-measure of the longest common subsequence of words, against the best target.
 
-    If neither string contains a word, the score is 1 if they are equal, ignoring whitespace at
-    the ends, and 0 otherwise.
+    If neither string contains a word, the score is 1 if they are equal, ignoring
+    surrounding whitespace, and 0 otherwise.
 
     >>> round(ew.metrics.rouge_l("the old bridge is closed", ["the bridge was closed"]), 3)
     0.667
@@ -102,12 +102,12 @@ def corpus_bleu(
 
         BP · (p₁ · p₂ · p₃ · p₄)^¼  with  pₙ = Σ clipped matches / Σ n-grams of the predictions
 
-    The counts of all predictions are summed before they are divided, so the result differs from
-    the mean of `bleu_4`. The matches of an n-gram are limited to the number of its occurrences in
-    the target that contains it most often. BP is exp(1 - r/c) if the predictions have c words and
-    the targets closest in length have r > c words; otherwise BP is 1. Without smoothing, the
-    result is 0 if no four consecutive words match. `add_one` adds 1 to both sums for every n, as
-    `bleu_4` does. Words are split as in `f1`.
+    The counts of all predictions are summed before they are divided, so the result differs from the
+    mean of `bleu_4`. An n-gram counts at most as often as it occurs in the target that contains it
+    most often. BP is exp(1 - r/c) if the predictions have c words and the targets closest in length
+    have r > c words; otherwise BP is 1. Without smoothing, the result is 0 if no four consecutive
+    words match. `add_one` adds 1 to both sums for every n, as `bleu_4` does. Words are split as in
+    `f1`.
     Papineni et al. (2002), ACL.
 
     >>> predictions = ["the cat sat on the mat", "it rained all day long"]

@@ -16,7 +16,7 @@ from evalwright.vocabulary import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
 def code_exec(
     prediction: str, targets: Sequence[str], *, timeout_s: float = DEFAULT_TIMEOUT_S
 ) -> float:
-    """Run the prediction as a Python program in the sandbox; return the share of targets it passes.
+    """Run the prediction as a Python program in the sandbox; return the share of passed targets.
 
     A program that does not compile, raises an exception or exceeds the time limit scores 0.
     `ew.execute` returns the reason.

@@ -342,8 +342,8 @@ class CodeExecution(Struct, frozen=True, kw_only=True):
     verified_mean: float | None = None
     """The same mean with unverified scores counted as 0."""
     wall_clock_timeouts: int = 0
-    """Number of timeouts that wall-clock time decided: the program used little CPU time, even when
-    it ran alone."""
+    """Number of timeouts of programs that used little CPU time, even when run alone: the program
+    was waiting, or the machine was too busy."""
 
     @property
     def isolates(self) -> bool:

@@ -130,8 +130,8 @@ def remarks(report: Report) -> list[str]:
         )
     if execution and (timeouts := execution.wall_clock_timeouts):
         notes.append(
-            f"code_exec: {timeouts} {'timeout rests' if timeouts == 1 else 'timeouts rest'} on "
-            "wall-clock time: the programs wait, or the machine was too busy for them"
+            f"code_exec: {timeouts} {'timeout was' if timeouts == 1 else 'timeouts were'} caused "
+            "by wall-clock time: the program was waiting, or the machine was too busy"
         )
     notes += describe_moved_scores(report)
     return notes

@@ -99,7 +99,7 @@ def ran_out_of_wall_time(program: Program, ended: Ended) -> bool:
 
 
 def rest_on_wall_clock(execution: Execution) -> Execution:
-    """Say of a second verdict that wall-clock time decided it, and not CPU time."""
+    """Mark a timeout of the second attempt as caused by wall-clock time, not CPU time."""
     if execution.outcome != "timeout":
         return execution
     detail = (

@@ -9,8 +9,8 @@ and effective order (signature `nrefs:1|case:mixed|eff:yes|tok:13a|smooth:exp`),
 Identical strings score 1, even if both are empty. A value that shares no word with the ground truth
 scores 0.
 
-Text in languages without spaces is not split into words. The mean of sentence scores is not corpus
-BLEU.
+Text in a script that does not use spaces is not split into words. The mean of sentence scores is
+not corpus BLEU.
 """
 
 from functools import cache

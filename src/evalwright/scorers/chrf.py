@@ -7,10 +7,10 @@
 
 The score is sentence chrF2 as computed by sacrebleu (signature
 `nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no`) on the texts in Unicode form NFC, divided by 100.
-The score is based on characters, so it also suits languages with rich morphology and scripts
-without spaces. Identical strings score 1, even if both are empty. With `word_order: 2`, the score
-is chrF++, which also compares words and pairs of words. The mean of sentence scores is not the same
-as corpus chrF. This scorer is an evalwright extension.
+The score is based on characters, so it also suits languages with rich morphology and scripts that
+do not use spaces. Identical strings score 1, even if both are empty. With `word_order: 2`, the
+score is chrF++, which also compares words and word pairs. The mean of sentence scores is not the
+same as corpus chrF. This scorer is an evalwright extension.
 """
 
 from functools import cache

@@ -16,7 +16,7 @@ use the names that the answer defines. An answer that is not valid Python, raise
 exceeds the time limit scores 0. If a target is not valid Python, or if no program can pass it,
 the sample fails, because the error is in the task.
 
-This scorer is an evalwright extension. It scores answers in the same way as a task record with
+This scorer is an evalwright extension. Answers are scored in the same way as for task records with
 `category: code_exec`. `evalwright doctor` shows how programs are isolated on your machine.
 """
 

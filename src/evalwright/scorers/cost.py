@@ -5,11 +5,11 @@
         limit: 0.01                         # optional
 
 `cost` is the total price of the sample's requests to the evaluated model, including retries that
-were charged. Requests by scorers and to other models are not included. The score is `null` if the
-price of the model is unknown, because costs are never estimated. It is also `null` if any reply
-came from the cache or from a recording. Outcomes from earlier runs keep their original cost. With
-`limit`, `is_within_limit` shows whether the answer was cheap enough. This scorer is an evalwright
-extension.
+were charged. Requests from scorers and requests to other models are not included. The score is
+`null` if the model's price is unknown, because costs are never estimated. It is also `null` if any
+reply came from the cache or from a recording. Outcomes from earlier runs keep their original cost.
+With `limit`, `is_within_limit` shows whether the answer was cheap enough. This scorer is an
+evalwright extension.
 """
 
 from typing import ClassVar, Literal

@@ -9,9 +9,10 @@
 
 A number may have a sign, thousands separators and an exponent: `-$1,234.50`, `1'234`, `6.02e23`.
 Thousands are groups of three digits. They may be separated by a no-break space, but not by an
-ordinary space. Digits may be in any script. A minus sign after a letter or a digit is treated as a
-hyphen: the last number in `10-20` is 20. Units and percent signs are ignored. Fractions (the last
-number in `3/4` is 4), powers of ten (`2 × 10^5`) and numbers in words are not supported.
+ordinary space. Digits from any script are accepted. A minus sign after a letter or a digit is
+treated as a hyphen: the last number in `10-20` is 20. Units and percent signs are ignored.
+Fractions (the last number in `3/4` is 4), powers of ten (`2 × 10^5`) and numbers written as words
+are not supported.
 
 The ground truth must contain exactly one number, written with a decimal point; otherwise, the
 sample fails. A value without a number is incorrect. Numbers are compared as decimals, without
@@ -69,7 +70,7 @@ class EqualsNumber(ComparisonScorer):
 
     type: Literal["equals_number"]
     tolerance: float = Field(default=0, ge=0, allow_inf_nan=False)
-    """Largest difference for which the value is correct."""
+    """Largest difference at which the value still counts as correct."""
     relative_tolerance: float = Field(default=0, ge=0, allow_inf_nan=False)
     """Largest difference as a share of the ground truth: with 0.01, the value may be 1 % off."""
     decimal_separator: Separator = "."

@@ -5,7 +5,7 @@
         function_calls: "{{ sample.expected_calls | tojson }}"   # ["search", {"name": "book", …}]
         mode: in_order
 
-Each entry of the list is a name or an object `{"name": …, "arguments": {…}}`. Arguments are
+Each entry in the list is a name or an object `{"name": …, "arguments": {…}}`. Arguments are
 compared as JSON values: `1` equals `1.0`, `true` does not equal `1`, and the order of keys does not
 matter. Each call matches at most one entry, and entries with arguments are matched first. Calls
 before the first user message do not count. With `in_order`, `all_required_calls_made` is true only
@@ -62,8 +62,8 @@ class FunctionCallCoverage(ScorerSpec):
 
     type: Literal["function_call_coverage"]
     function_calls: Template
-    """Required calls: a template that renders to a JSON or Python list of names, or of objects with
-    `name` and `arguments`. May refer to `sample`."""
+    """Required calls: a template that renders to a JSON or Python list. Each entry is a name, or an
+    object with `name` and `arguments`. May refer to `sample`."""
     mode: Mode = "any_order"
     """Whether the calls must be made in the listed order."""
 

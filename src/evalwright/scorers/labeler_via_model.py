@@ -8,7 +8,8 @@
         valid_labels: [Arabic, English, German]
 
 Without `valid_labels`, any single-line reply of at most 8 words is a label. With `valid_labels`,
-any other reply makes the sample fail, and the error message quotes the reply.
+any reply that is not one of these labels makes the sample fail, and the error message quotes the
+reply.
 """
 
 from functools import cached_property

@@ -4,9 +4,9 @@
       - type: latency
         limit_s: 2                          # optional
 
-`latency_s` is the sum of the times from each request of a sample to its reply. It includes retries
-and the time that requests wait because of the concurrency limit or the rate limit. To measure the
-model alone, use `--concurrency 1`.
+`latency_s` is the total time between the sample's requests and their replies. It includes retries
+and the time that requests spend waiting because of the concurrency limit or the rate limit. To
+measure the model alone, use `--concurrency 1`.
 
 The score is `null` if any reply came from the cache or from a recording. Outcomes from earlier runs
 keep their original time. With `limit_s`, `is_within_limit` shows whether the answer was fast

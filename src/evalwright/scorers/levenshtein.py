@@ -5,10 +5,10 @@
         ground_truth: "{{ sample.transcript }}"
         ignore_case: true                   # optional
 
-`distance` is the number of characters to insert, delete or replace. `similarity` is from 0 to 1:
-`1 - distance / length of the longer string`. Two empty strings have a similarity of 1. Leading and
-trailing whitespace is ignored. A character is a code point of the string in Unicode form NFC. This
-scorer is an evalwright extension.
+`distance` is the smallest number of characters to insert, delete or replace. `similarity` ranges
+from 0 to 1: `1 - distance / length of the longer string`. Two empty strings have a similarity of 1.
+Leading and trailing whitespace is ignored. A character is a code point of the string in Unicode
+form NFC. This scorer is an evalwright extension.
 """
 
 from typing import ClassVar, Literal

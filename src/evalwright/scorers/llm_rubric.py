@@ -8,14 +8,14 @@
     scorers:
       - type: llm_rubric
         model_key: openai/gpt-4.1-mini
-        rubric: The answer agrees with the reference. Other words for the same are fine.
+        rubric: The answer agrees with the reference. Other wording with the same meaning is fine.
         reference: "{{ sample.answer }}"
 
-The prompt is ready. It contains the rubric, the question, the reference if there is one, and the
-answer. All but the rubric are fenced by marks that they cannot contain. The judge replies with its
-reasoning and the verdict `pass` or `fail`, as JSON. A reply without a verdict makes the sample
-fail. For a scale or a prompt of your own, use `model_as_a_judge_scorer`. This scorer is an
-evalwright extension.
+The prompt is built in. It contains the rubric, the question, the reference if there is one, and the
+answer. All of these except the rubric are enclosed in markers that cannot occur in them. The judge
+replies with its reasoning and the verdict `pass` or `fail`, as JSON. A reply without a verdict
+makes the sample fail. To use a scale or your own prompt, use `model_as_a_judge_scorer`. This scorer
+is an evalwright extension.
 """
 
 from typing import ClassVar, Literal, Self

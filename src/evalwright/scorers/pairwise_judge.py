@@ -13,13 +13,14 @@
         both_orders: true                       # query the judge twice, in both orders
 
 The score is 1 if the judge prefers the answer, 0 if it prefers the opponent's, and 0.5 for a tie.
-The judge sees the answers as `A` and `B`, fenced, in an order that is random but depends only on
-`seed` and the id of the sample: the answer is `A` if the first byte of the BLAKE2b hash of
-`pairwise_judge SEED ID` is even. Equal answers are a tie, without a query.
+The judge sees the answers as `A` and `B`, enclosed in markers. Their order is random, but depends
+only on `seed` and the sample's id: the answer is `A` if the first byte of the BLAKE2b hash of
+`pairwise_judge SEED ID` is even. If the two answers are equal, the result is a tie, and the judge
+is not queried.
 
 With `both_orders: true`, the score is the mean of both verdicts. `is_consistent` is 1 if both
-orders gave the same verdict. `prefers_first` is the share of verdicts other than ties for the
-answer that was shown first; a judge without position bias has a mean of 0.5. This scorer is an
+orders gave the same verdict. `prefers_first` is the share of verdicts, not counting ties, that
+prefer the answer shown first; for a judge without position bias, its mean is 0.5. This scorer is an
 evalwright extension.
 """
 
@@ -68,12 +69,12 @@ class PairwiseJudge(ReadyJudge):
     """The answer. May refer to `sample` and `solver_output`. Default: the text of the last
     assistant message. Required in tasks without a solver."""
     ties: Flag = True
-    """Whether the judge may call a tie."""
+    """Whether the judge may declare a tie."""
     both_orders: Flag = False
-    """Whether the judge is queried in both orders, which needs two requests per sample. Reports the
-    position bias of the judge."""
+    """Whether the judge is queried in both orders, which needs two requests per sample. The report
+    then shows the judge's position bias."""
     seed: int = 0
-    """Seed of the order in which the two answers are shown."""
+    """Seed for the order in which the two answers are shown."""
 
     _is_reversed: bool = PrivateAttr(default=False)
 

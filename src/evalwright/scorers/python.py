@@ -10,8 +10,9 @@
             field: is_short
 
 In a task without a solver, the function is `compute_scores(sample)`. It may be an `async def`
-function, and it runs in a separate process. If it raises an exception, the sample fails and has no
-score. Without `metrics`, the report shows the mean of each numeric score, marked as a default.
+function, and it runs in a separate process. If it raises an exception, the sample fails and gets no
+score from this scorer. Without `metrics`, the report shows the mean of each numeric score, marked
+as a default.
 """
 
 from typing import ClassVar, Literal

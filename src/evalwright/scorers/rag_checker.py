@@ -7,12 +7,12 @@
         target_column: answer
         scores_to_compute: [faithfulness, hallucination]
 
-The judge model splits the target and the response into claims. It checks the claims of each against
-the text of the other and against every chunk that the evaluated model returned in `references`.
-Scores are proportions of claims or chunks; the `evalwright.scorers.rag.formulas` module documents
-the formulas. An undefined score is null. It is excluded from means, and the report counts it. Only
-the checks that the requested scores need are sent to the judge. Claims and verdicts are stored, so
-requests that were already answered are not repeated when you add scores.
+The judge model splits the target and the response into claims. It checks the claims from each of
+the two against the text of the other, and against every chunk that the evaluated model returned in
+`references`. Scores are proportions of claims or chunks; the `evalwright.scorers.rag.formulas`
+module documents the formulas. An undefined score is null. It is excluded from means, and the report
+counts it. Only the checks that the requested scores need are sent to the judge. Claims and verdicts
+are stored, so requests that were already answered are not repeated when you add scores.
 """
 
 from collections.abc import Mapping

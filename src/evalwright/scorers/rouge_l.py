@@ -6,10 +6,10 @@
 
 The score is the F-measure of ROUGE-L (Lin, 2004) with equal weights for precision and recall,
 computed as for task records with `metric_name: rouge_l`, except that both strings are first
-normalized to Unicode form NFC. It is from 0 to 1. Words are sequences of letters, digits and
-underscores in any script, converted to lowercase and not stemmed. Two strings without words score 1
-if they are equal, otherwise 0. Text in a script without spaces is not split into words. This scorer
-is an evalwright extension.
+normalized to Unicode form NFC. The score ranges from 0 to 1. Words are sequences of letters, digits
+and underscores in any script, converted to lowercase and not stemmed. Two strings without words
+score 1 if they are equal, otherwise 0. Text in a script that does not use spaces is not split into
+words. This scorer is an evalwright extension.
 """
 
 from typing import ClassVar, Literal

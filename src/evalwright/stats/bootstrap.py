@@ -36,9 +36,9 @@ def bootstrap_mean_ci(
 
         [q(a/2), q(1 - a/2)] of the means of samples drawn with replacement, a = 1 - confidence
 
-    This is the textbook method, for comparison with other tools. The interval is too narrow for
-    few scores (its coverage is 92 to 94 % at n = 20) and has zero width if all scores are equal.
-    Reports use `ew.intervals.mean` instead.
+    This is the textbook method, for comparison with other tools. The interval is too narrow if
+    there are only a few scores (its coverage is 92 to 94 % at n = 20), and it has zero width if all
+    scores are equal. Reports use `ew.intervals.mean` instead.
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13.
 
     >>> interval = ew.bootstrap_mean_ci([0.2, 0.9, 0.5, 1.0, 0.7], seed=1)

@@ -41,7 +41,7 @@ class Bin(Struct, frozen=True, kw_only=True):
     confidence: float | None
     """Mean confidence of the answers in the bin."""
     accuracy: float | None
-    """Share of the answers in the bin that are right."""
+    """Share of the bin's answers that are right."""
 
 
 class BrierParts(Struct, frozen=True, kw_only=True):
@@ -323,11 +323,13 @@ class Temperature(Struct, frozen=True, kw_only=True):
     """A fitted temperature with its confidence interval."""
 
     value: float
-    """Above 1, the model was overconfident; below 1, underconfident."""
+    """A value above 1 means that the model was overconfident, a value below 1 that it was
+    underconfident."""
     low: float
     high: float
     end: Literal["", "lowest", "highest"] = ""
-    """The end of the allowed range that was reached, if the best temperature is beyond it."""
+    """The end of the allowed range that was reached, if the best temperature is beyond it;
+    otherwise empty."""
 
 
 def apply_temperature(confidences: Numbers, temperature: float) -> Floats:
@@ -362,8 +364,8 @@ def fit_temperature(
     trials. d is the ratio of the slope's variance between groups to its variance between
     independent answers; without groups, it is 1.
     Guo et al. (2017), ICML; Platt (1999), Advances in Large Margin Classifiers, with slope 1/T
-    and offset 0; Good (1952), J. Royal Statistical Society B 14(1), for the
-    loss; Chandler & Bate (2007), Biometrika 94(1), for d.
+    and offset 0; Good (1952), J. Royal Statistical Society B 14(1), for the loss;
+    Chandler & Bate (2007), Biometrika 94(1), for d.
 
     >>> fitted = ew.calibration.fit_temperature([0.9] * 10, [True] * 7 + [False] * 3)
     >>> round(fitted.value, 2), fitted.low < fitted.value < fitted.high

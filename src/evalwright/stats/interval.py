@@ -14,7 +14,7 @@ class Interval(Struct, frozen=True):
     low: float
     high: float
     method: str
-    """Method: `wilson`, `bca`, `bootstrap-t`, `bootstrap`, `student` or `bound`; in judge checks
+    """Method: `wilson`, `bca`, `bootstrap-t`, `bootstrap`, `student` or `bound`; in judge checks,
     also `asymptotic` (kappa of many labels) and `fisher-z` (Spearman)."""
 
 
@@ -46,8 +46,8 @@ def wilson(successes: float, n: int, *, confidence: float = 0.95) -> Interval:
 
         center ± z·√(p(1-p)/n + z²/4n²), all over 1 + z²/n,  with  center = p + z²/2n
 
-    Unlike the normal approximation p ± z·SE, it stays inside [0, 1] and has nonzero width at p = 0
-    and p = 1. `successes` may be fractional, such as a sum of graded scores. For a
+    Unlike the normal approximation p ± z·SE, this interval stays inside [0, 1] and has nonzero
+    width at p = 0 and p = 1. `successes` may be fractional, such as a sum of graded scores. For a
     given mean, scores in [0, 1] vary most if they are zeros and ones, so the interval is
     conservative for graded scores.
     Wilson (1927), JASA 22(158), 209-212.

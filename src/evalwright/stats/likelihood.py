@@ -49,9 +49,9 @@ def perplexity(nll: float | Sequence[float], tokens: int | Sequence[int]) -> flo
 
         exp(Σ nll / Σ tokens),  natural logarithms
 
-    Sums are taken before dividing, because a mean of individual perplexities would weight a short
-    document as much as a long one. The result is NaN if there are no tokens, and infinity if it
-    exceeds the range of a float. A negative NLL, which would mean a probability above 1, raises
+    Sums are taken before dividing, because a mean of individual perplexities would give a short
+    document as much weight as a long one. The result is NaN if there are no tokens, and infinity if
+    it exceeds the range of a float. A negative NLL, which would mean a probability above 1, raises
     `ValueError`.
     Jelinek, Mercer, Bahl & Baker (1977), J. Acoust. Soc. Am. 62(S1), S63.
 

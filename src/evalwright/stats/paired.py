@@ -27,7 +27,7 @@ _ZERO_WITHIN = 1e-12
 
 
 class PairedDifference(Struct, frozen=True):
-    """Mean of a - b over the samples, and its confidence interval. None if there are no samples.
+    """Mean of a - b over the samples, and its confidence interval; None without samples.
 
     The interval is missing if all differences are equal and the range of scores is unknown.
     """

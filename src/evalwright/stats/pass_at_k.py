@@ -17,8 +17,9 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 
         1 - C(n-c, k) / C(n, k);  1 when n - c < k
 
-    The estimate draws the k trials from the n without replacement, so it is unbiased, whereas
-    1 - (1 - c/n)^k is too low on average. Integers are divided only once, so no precision is lost.
+    The k trials are treated as drawn from the n without replacement, so the estimate is unbiased,
+    whereas 1 - (1 - c/n)^k is too low on average. Integers are divided only once, so no precision
+    is lost.
     Chen et al. (2021), Evaluating Large Language Models Trained on Code, eq. 1.
 
     >>> ew.metrics.pass_at_k(n=5, c=3, k=2)

@@ -23,7 +23,7 @@ from evalwright.types import TaskSpec
 
 
 def render(task: TaskSpec | Mapping[str, Any]) -> str:
-    r"""Return the prompt of a record as the model receives it, with few-shot examples first.
+    r"""Return a record's prompt as the model receives it, with the few-shot examples first.
 
     `task` is a `TaskSpec` or a dict in the format of task records.
 

@@ -1,6 +1,6 @@
 r"""Compare a prediction with targets: `exact_match`, `f1`, `bleu_4`, `rouge_l`.
 
-`accuracy` is `exact_match` under the name that is common for classification.
+`accuracy` is `exact_match` under the name commonly used for classification.
 
 The last three use the same tokens: runs of Unicode `\w` characters, in lowercase.
 

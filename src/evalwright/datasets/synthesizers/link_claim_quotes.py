@@ -1,4 +1,4 @@
-"""`link_claim_quotes`: ask a model which passages of an answer state its claims.
+"""`link_claim_quotes`: ask a model which passages in an answer state its claims.
 
     synthesizers:
       - type: link_claim_quotes

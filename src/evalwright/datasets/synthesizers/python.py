@@ -12,7 +12,7 @@ function, and it runs in a separate process. It returns one dict, or a list with
 The new row has only the columns in its dict. To keep the other columns, return `{**source, …}`. An
 empty list removes the row.
 
-`<< secrets.NAME >>` in a string of the snippet is replaced by a secret of the generator or the
+`<< secrets.NAME >>` in a string in the snippet is replaced by a secret of the generator or the
 project. The value is inserted in the process that runs the snippet, and is redacted from everything
 that is stored or printed.
 

@@ -11,7 +11,7 @@ Each synthesizer receives a row from the previous synthesizer and returns one ro
 no row. If it raises an exception, the row fails.
 
 Some synthesizers have an old syntax, which still works. A definition that uses it anywhere keeps
-its old behavior: `num_samples` counts the rows of the data source, and a combination of rows has
+its old behaviour: `num_samples` counts the rows of the data source, and a combination of rows has
 one column per dataset.
 """
 

@@ -160,10 +160,11 @@ class JudgeSpec(VerdictScorer):
     server rejects the schema, the request is sent again without it, and the report notes this."""
     verdict_position: Position | None = None
     """Where the verdict is in a reply: on the first line, on the last line, or in a JSON object.
-    Nothing else in the reply counts. Default: any place that the guide to judges describes."""
+    Nothing else in the reply counts. Default: any of the places that the guide to judges
+    describes."""
     verdict_pattern: Annotated[str, AfterValidator(_check_pattern)] | None = None
     """Regular expression with one group, whose text is the verdict. It is searched for in the whole
-    reply, or in the line that `verdict_position` selects. All matches must have the same verdict.
+    reply, or in the line that `verdict_position` selects. All matches must give the same verdict.
     The syntax is that of Python's `re`. A search ends after 1 s of CPU time."""
 
     @property

@@ -1,8 +1,8 @@
-"""The base of judges whose prompt is ready: the author writes the rubric, and nothing else.
+"""The base of judges with built-in prompts: the author writes only the rubric.
 
-Questions, references and answers are fenced by a mark that none of them can contain, so an answer
-cannot pass for instructions. The rubric is the author's own and is not fenced: it may refer to
-`sample`, but not to an output of a model.
+Questions, references and answers are enclosed in a marker that cannot occur in them, so an answer
+cannot pass for instructions. The rubric comes from the author and has no markers: it may refer to
+`sample`, but not to a model's output.
 """
 
 from abc import abstractmethod
@@ -52,13 +52,13 @@ class PromptPart(NamedTuple):
 
 
 class ReadyJudge(VerdictScorer):
-    """A judge with a ready prompt: fenced material, and a structured reply."""
+    """A judge with a built-in prompt: marked material, and a structured reply."""
 
     prompt_fields: ClassVar[tuple[str, ...]] = ("rubric",)
 
     question: Template | None = None
     """Question that was answered. May refer to the same names as `value`. Default: the last user
-    message, if there is one. An empty text is not sent."""
+    message, if there is one. An empty string is not sent."""
 
     @property
     @abstractmethod

@@ -74,7 +74,7 @@ def validate_file(path: str | Path) -> Validated:
 
 
 def validate_task(record: Any) -> TaskSpec:
-    """Return a decoded record as a `TaskSpec`, or raise `InvalidTask` with every rule it breaks.
+    """Return a decoded record as a `TaskSpec`, or raise `InvalidTask` with every error in it.
 
     >>> ew.validate_task({"task_id": "sum", "category": "arithmetic"})
     Traceback (most recent call last):

@@ -218,7 +218,7 @@ class ModelDocument(Component):
     max_concurrent_requests: Annotated[int, Field(ge=1)] | None = None
     """Maximum concurrent requests."""
     task: MLTask = "chat_completion"
-    """Kind of requests that the model answers."""
+    """Kind of request that the model answers."""
     secrets: dict[str, Hidden] = Field(default_factory=dict)
     """Values for `<< secrets.NAME >>` in this document."""
     config: Connection
