@@ -26,7 +26,7 @@ def test_repeated_and_shared_values_are_those_of_plain_python(
     again = [place for place, value in enumerate(values) if value in values[:place]]
     shared = [place for place, value in enumerate(values) if value in others]
 
-    repeats, leaks = column(values).repeats(), column(values).shared(column(others))
+    repeats, leaks = column(values).count_repeats(), column(values).count_shared(column(others))
 
     assert (repeats.count, leaks.count) == (len(again), len(shared))
     assert [(e.position, e.other) for e in repeats.examples] == [

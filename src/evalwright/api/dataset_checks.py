@@ -14,7 +14,7 @@ from evalwright.dataset_check.sources import (
 )
 from evalwright.datasets.local import Local
 from evalwright.datasets.reading import find_format
-from evalwright.errors import UsageError
+from evalwright.errors import NoInput, UsageError
 from evalwright.generation.preview import find_generated_files
 from evalwright.nearest import suggest
 from evalwright.plan.options import RunOptions
@@ -70,6 +70,8 @@ def _open_source(data: Rows, project: str, env: Sequence[str]) -> CheckedSource:
     if not isinstance(data, str | Path):
         return RowsInMemory(data)
     name = str(data)
+    if not name:
+        raise NoInput("FILE or KEY is missing")
     if isinstance(data, Path) or _is_file(name):
         try:
             return CheckedFile(name)

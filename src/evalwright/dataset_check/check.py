@@ -24,7 +24,7 @@ from evalwright.dataset_check.report import (
     Check,
     DatasetCheck,
     DatasetProblem,
-    Example,
+    ProblemExample,
     locate_examples,
 )
 from evalwright.dataset_check.sources import CheckedSource, LocatedRow
@@ -219,7 +219,9 @@ class _DatasetReader:
         ):
             faults = [fault for fault in first if fault.is_encoding == is_encoding]
             if number:
-                examples = [Example(position=each.line, value=each.detail) for each in faults]
+                examples = [
+                    ProblemExample(position=each.line, value=each.detail) for each in faults
+                ]
                 yield self._problem(
                     check,  # type: ignore[arg-type] # both are checks
                     Repeats(number, examples[:_MOST_EXAMPLES]),
@@ -231,14 +233,17 @@ class _DatasetReader:
             yield self._problem("no_rows", Repeats(0), 1, "the dataset has no rows")
 
     def _repeat_problems(self) -> Iterator[DatasetProblem]:
-        rows = self.row_hashes.repeats()
+        rows = self.row_hashes.count_repeats()
         others = " except the id" if self.ids else ""
         yield from self._if_any(
             "duplicate_rows", rows, f"rows are equal to an earlier row in every column{others}"
         )
         for name, (own, _) in self.ids.items():
             yield from self._if_any(
-                "duplicate_ids", own.repeats(), "rows have the id of an earlier row", column=name
+                "duplicate_ids",
+                own.count_repeats(),
+                "rows have the id of an earlier row",
+                column=name,
             )
         texts = ", ".join(f"`{name}`" for name in self.text_columns)
         same_texts = self.index.duplicate_texts(self.row_hashes)
@@ -264,7 +269,7 @@ class _DatasetReader:
             "near_leaks", near, f"rows have nearly the same text {where}", hint=hint
         )
         for name, (own, others) in self.ids.items():
-            shared = own.shared(others)
+            shared = own.count_shared(others)
             detail = f"ids are also in {against.name}"
             yield from self._if_any("shared_ids", shared, detail, column=name)
 

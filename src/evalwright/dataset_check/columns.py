@@ -17,7 +17,7 @@ from zlib import crc32
 
 from evalwright.dataset_check.languages import MIXED_WORD, find_language, find_script
 from evalwright.dataset_check.personal_data import find_personal_data
-from evalwright.dataset_check.report import ColumnProfile, Example, ValueCount, shorten_value
+from evalwright.dataset_check.report import ColumnProfile, ProblemExample, ValueCount, shorten_value
 from evalwright.dataset_check.spread import Spread
 
 NUMBERS = frozenset({"int", "float"})
@@ -67,13 +67,13 @@ class Findings:
 
     def __init__(self) -> None:
         self.count = 0
-        self.examples: list[Example] = []
+        self.examples: list[ProblemExample] = []
 
     def add(self, position: int, value: str = "") -> None:
         """Count a value."""
         self.count += 1
         if len(self.examples) < _MOST_EXAMPLES:
-            self.examples.append(Example(position=position, value=shorten_value(value)))
+            self.examples.append(ProblemExample(position=position, value=shorten_value(value)))
 
 
 class ColumnTracker:
@@ -86,7 +86,7 @@ class ColumnTracker:
         self.present = 0
         self.missing = Findings()
         self.kinds: Counter[str] = Counter()
-        self.examples_of: dict[str, list[Example]] = {}
+        self.examples_of: dict[str, list[ProblemExample]] = {}
         self.numbers, self.lengths = Spread(), Spread()
         self._words = 0
         self._dates: list[str] = []
@@ -112,7 +112,7 @@ class ColumnTracker:
         self.kinds[kind] += 1
         examples = self.examples_of.setdefault(kind, [])
         if len(examples) < _MOST_EXAMPLES:
-            examples.append(Example(position=position, value=shorten_value(text)))
+            examples.append(ProblemExample(position=position, value=shorten_value(text)))
         self._count_value(text)
         if kind in NUMBERS:
             number = float(text)

@@ -16,7 +16,7 @@ from zlib import crc32
 
 from msgspec import Struct
 
-from evalwright.dataset_check.report import Example
+from evalwright.dataset_check.report import ProblemExample
 from evalwright.spec.records.lint.corpus import MOST_WORDS, WordTable, digest
 from evalwright.spec.records.lint.duplicates import ONE_IN, SimilarTexts, all_but_the_first
 from evalwright.spec.records.lint.words import split_words
@@ -31,7 +31,7 @@ class Repeats(Struct, frozen=True):
     """How many items occurred before, and the first of them."""
 
     count: int = 0
-    examples: Sequence[Example] = ()
+    examples: Sequence[ProblemExample] = ()
 
 
 class Pairs(NamedTuple):
@@ -73,18 +73,18 @@ class HashColumn:
         items = np.flatnonzero(others[order[places]] == hashes)
         return Pairs(items, order[places[items]])
 
-    def repeats(self) -> Repeats:
+    def count_repeats(self) -> Repeats:
         """Count the items that equal an earlier one."""
         return self.describe(self.find_repeats(), self)
 
-    def shared(self, other: "HashColumn") -> Repeats:
+    def count_shared(self, other: "HashColumn") -> Repeats:
         """Count the items that are also in another column."""
         return self.describe(self.find_shared(other), other)
 
     def describe(self, pairs: Pairs, other: "HashColumn") -> Repeats:
         """Return the number of pairs, and the positions of the first."""
         examples = [
-            Example(position=self.positions[item], other=other.positions[equal])
+            ProblemExample(position=self.positions[item], other=other.positions[equal])
             for item, equal in zip(
                 pairs.items[:MOST_EXAMPLES].tolist(),
                 pairs.equals[:MOST_EXAMPLES].tolist(),
@@ -170,14 +170,14 @@ class TextIndex:
             neighbors.setdefault(second, set()).add(first)
         own = self._first[0]
         near = [
-            Example(position=own[text], other=own[min(neighbors[text])])
+            ProblemExample(position=own[text], other=own[min(neighbors[text])])
             for text in sorted(all_but_the_first(neighbors))
         ]
         return Repeats(same.count + len(near), [*same.examples, *near][:MOST_EXAMPLES])
 
     def exact_leaks(self) -> Repeats:
         """Find texts of the first dataset that are also in the second."""
-        return self.texts[0].shared(self.texts[1])
+        return self.texts[0].count_shared(self.texts[1])
 
     def near_leaks(self) -> Repeats:
         """Find texts of the first dataset that are nearly, but not quite, one of the second."""
@@ -186,10 +186,10 @@ class TextIndex:
         )
         same = self._words[0].describe(shared, self._words[1])
         own, others = self._first
-        near: dict[int, Example] = {}
+        near: dict[int, ProblemExample] = {}
         for first, second in self._similar(0, 1):
             if others[first] == _NOWHERE:  # else the second dataset has the text itself
-                near.setdefault(first, Example(position=own[first], other=others[second]))
+                near.setdefault(first, ProblemExample(position=own[first], other=others[second]))
         examples = [near[text] for text in sorted(near)]
         return Repeats(same.count + len(near), [*same.examples, *examples][:MOST_EXAMPLES])
 

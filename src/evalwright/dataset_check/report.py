@@ -1,6 +1,7 @@
 """The report on a dataset: what its columns contain, and what may be wrong."""
 
 from collections.abc import Iterator, Sequence
+from html import escape
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -9,6 +10,7 @@ from msgspec import Struct, structs
 from evalwright._version import __version__
 from evalwright.datasets.faults import place_of
 from evalwright.report.export import to_json
+from evalwright.report.layout import lay_out_blocks
 from evalwright.report.report import struct_schema
 from evalwright.report.tables import (
     NOTHING,
@@ -53,7 +55,7 @@ _SHOWN_LABELS = 6
 _SHOWN_TYPES = 4
 
 
-class Example(Struct, frozen=True, kw_only=True):
+class ProblemExample(Struct, frozen=True, kw_only=True):
     """One place of a problem."""
 
     position: int
@@ -80,7 +82,7 @@ class DatasetProblem(Struct, frozen=True, kw_only=True):
     """The count as a share of all rows, or of all values in the column."""
     detail: str
     hint: str = ""
-    examples: Sequence[Example] = ()
+    examples: Sequence[ProblemExample] = ()
     """The first few."""
 
 
@@ -149,8 +151,6 @@ class DatasetCheck(Struct, frozen=True, kw_only=True):
 
     def to_text(self) -> str:
         """Return the report as plain text."""
-        from evalwright.report.layout import lay_out_blocks
-
         return "\n".join(lay_out_blocks(self.text_blocks(), None))
 
     def to_markdown(self) -> str:
@@ -178,14 +178,12 @@ class DatasetCheck(Struct, frozen=True, kw_only=True):
         )
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         return f"<pre>{escape(self.to_text())}</pre>"
 
     def _tables(self) -> Iterator[Table]:
         if self.columns:
             yield _columns_table(self.columns)
-        labels = [(column.name, each) for column in self.columns for each in _shown(column)]
+        labels = [(column.name, each) for column in self.columns for each in _shown_labels(column)]
         if labels:
             yield make_table(
                 "Labels",
@@ -224,8 +222,8 @@ def shorten_value(value: str) -> str:
 
 
 def locate_examples(
-    examples: Sequence[Example], name: str, other_name: str | None = None
-) -> list[Example]:
+    examples: Sequence[ProblemExample], name: str, other_name: str | None = None
+) -> list[ProblemExample]:
     """Return the examples with their places."""
     return [
         structs.replace(
@@ -256,7 +254,7 @@ def _columns_table(columns: Sequence[ColumnProfile]) -> Table:
     )
 
 
-def _shown(column: ColumnProfile) -> list[ValueCount]:
+def _shown_labels(column: ColumnProfile) -> list[ValueCount]:
     return column.labels[:_SHOWN_LABELS] if len(column.labels) > 1 else []
 
 

@@ -100,7 +100,7 @@ _KINDS = {
 }
 
 
-class _Item(NamedTuple):
+class _JsonItem(NamedTuple):
     key: Step
     start: int
 
@@ -119,7 +119,7 @@ def locate(text: str, steps: tuple[Step, ...], start: int = 0) -> Iterator[int]:
                 return
 
 
-def _items(text: str, start: int) -> Iterator[_Item]:
+def _items(text: str, start: int) -> Iterator[_JsonItem]:
     """Yield the items of a list or an object that begins at `start`."""
     is_object = text[start] == "{"
     if not is_object and text[start] != "[":
@@ -130,7 +130,7 @@ def _items(text: str, start: int) -> Iterator[_Item]:
         if is_object:
             key, place = _decode(text, place)
             place = _skip_space(text, _skip_space(text, place) + 1)  # the colon
-        yield _Item(key, place)
+        yield _JsonItem(key, place)
         place = _skip_space(text, _decode(text, place)[1])
         if text[place] == ",":
             place = _skip_space(text, place + 1)

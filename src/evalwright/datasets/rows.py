@@ -120,7 +120,7 @@ class Rows(CheckedRows):
             raise BadDataset(f"{self.name}: no rows{self._explain_excluded()}")
 
     def _explain_excluded(self) -> str:
-        excluded = sum(bad.excluded for bad in self.bad_rows)
+        excluded = sum(bad.left_out_count for bad in self.bad_rows)
         return f"; `on_bad_rows: exclude` left out {excluded}" if excluded else ""
 
     def located_rows(self) -> Iterator[tuple[int, Row]]:
@@ -241,7 +241,7 @@ class AlignedRows(CheckedRows):
         for name, part in self.parts.items():
             if part.leaves_out:
                 part.check()
-            if excluded := sum(bad.excluded for bad in part.bad_rows):
+            if excluded := sum(bad.left_out_count for bad in part.bad_rows):
                 raise BadDataset(
                     f"`{name}` leaves out {excluded} bad rows, so it cannot be joined by position",
                     hint="correct these rows, or use `on_bad_rows: fail` or `keep`",

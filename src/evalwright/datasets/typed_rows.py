@@ -43,7 +43,7 @@ class BadRows:
         """The first bad rows, in file order."""
 
     @property
-    def excluded(self) -> int:
+    def left_out_count(self) -> int:
         """The number of rows that were left out."""
         return self.count if self.policy == "exclude" else 0
 

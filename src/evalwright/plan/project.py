@@ -12,7 +12,6 @@ from msgspec import Struct, structs
 from pydantic import TypeAdapter
 
 from evalwright.components import FOR_KEYS, Snippet, snippets_in
-from evalwright.datasets.faults import place_of
 from evalwright.datasets.rows import Rows
 from evalwright.errors import BadTasks, Unreadable, UsageError
 from evalwright.metrics.base import AnyMetric
@@ -32,14 +31,7 @@ from evalwright.plan.rows import (
     read_samples,
     result_sources,
 )
-from evalwright.plan.samples import (
-    NoRows,
-    RowSamples,
-    bad_row_issues,
-    bad_rows_of,
-    choose_ml_task,
-    first_ml_task,
-)
+from evalwright.plan.samples import NoRows, RowSamples, choose_ml_task, first_ml_task
 from evalwright.plan.specifications import describe_specification
 from evalwright.plan.task_results import dependent_tasks
 from evalwright.ports import Store
@@ -231,7 +223,7 @@ def compile_project(
         notes=(
             *external.notes,
             *earlier_result_notes(resolved.project, specs, store),
-            *_kept_row_notes(samples),
+            *(note for key, used in samples.items() for note in used.notes(key)),
             *_earlier_run_notes(specs),
             *_single_trial_notes(specs, options.trials),
         ),
@@ -441,7 +433,6 @@ def _task_outline(spec: ResolvedSpec, samples: RowSamples, models: tuple[str, ..
     task_json = spec.task.model_dump_json(exclude=_DESCRIPTIVE_FIELDS, context=FOR_KEYS)
     places = "" if isinstance(samples.places, range) else str(list(samples.places))
     rows_digest = samples.rows.digest
-    excluded = [bad for bad in bad_rows_of(samples) if bad.excluded]
     return TaskOutline(
         name=spec.key,
         task_key=spec.task.key,
@@ -456,8 +447,8 @@ def _task_outline(spec: ResolvedSpec, samples: RowSamples, models: tuple[str, ..
         values=spec.values,
         digest=key_of(task_json, rows_digest, places),
         samples_digest=key_of(rows_digest, places, str(len(samples.places))) if rows_digest else "",
-        issues=tuple(issue for bad in excluded for issue in bad_row_issues(bad)),
-        excluded_rows=sum(bad.excluded for bad in excluded),
+        issues=samples.issues,
+        excluded_rows=samples.excluded_rows,
         primary=_primary_metric(spec),
         finalized=True,
     )
@@ -501,17 +492,6 @@ def _declared_tasks(spec: ResolvedSpec, resolved: ResolvedProject) -> set[MLTask
         getattr(entity.document if entity else None, "task", "chat_completion")
         for entity in entities
     }
-
-
-def _kept_row_notes(samples: Mapping[str, RowSamples]) -> Iterator[str]:
-    for key, task_samples in samples.items():
-        for bad in bad_rows_of(task_samples):
-            if bad.policy == "keep":
-                first = bad.first[0]
-                yield (
-                    f"{key}: {bad.count} rows with values that do not fit their types were kept; "
-                    f"the first: {place_of(bad.file, first.line)}: {first.detail}"
-                )
 
 
 def _earlier_run_notes(specs: Sequence[ResolvedSpec]) -> Iterator[str]:

@@ -106,8 +106,8 @@ def read_dataset(entity: Entity, generated: Mapping[str, Path], *, samples: int)
             {**each.model_dump(mode="json", exclude_none=True), "dropped": before - after}
             for each, (before, after) in zip(source.filters, pairwise(row_counts), strict=True)
         ],
-        excluded=sum(bad.excluded for bad in bad_rows),
-        kept=sum(bad.count - bad.excluded for bad in bad_rows),
+        excluded=sum(bad.left_out_count for bad in bad_rows),
+        kept=sum(bad.count - bad.left_out_count for bad in bad_rows),
         bad_rows=[
             {
                 "file": bad.file,
