@@ -1,6 +1,6 @@
 """Check a dataset: `ew.check_dataset("people.csv", against="test.csv")`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +15,20 @@ from evalwright.dataset_check.sources import (
 from evalwright.datasets.local import Local
 from evalwright.datasets.reading import find_format
 from evalwright.errors import NoInput, UsageError
+from evalwright.functions.task import Data, iterate_rows
 from evalwright.generation.preview import find_generated_files
 from evalwright.nearest import suggest
 from evalwright.plan.options import RunOptions
 from evalwright.projects.lookup import find_valid_entity
 from evalwright.projects.try_dataset import open_rows
 
-Rows = str | Path | Iterable[Mapping[str, Any]]
-"""A file, the key of a dataset in a project, or rows."""
 _ANY = "any"
 
 
 def check_dataset(
-    data: Rows,
+    data: Data,
     *,
-    against: Rows | None = None,
+    against: Data | None = None,
     ids: Sequence[str] = (),
     texts: Sequence[str] = (),
     project: str = ".",
@@ -38,9 +37,10 @@ def check_dataset(
     """Return what a dataset contains and what may be wrong with it.
 
     `data` is the path of a .csv, .jsonl, .json or .parquet file, the key of a dataset in `project`,
-    or an iterable of dicts. `against` is another dataset, such as the training data: rows of `data`
-    whose texts are also there are leaks. `ids` are the columns that identify a row. `texts` are the
-    columns that are compared for repeated texts; default: the columns with several words per value.
+    an iterable of dicts, or a data frame (pandas, polars, Arrow). `against` is another dataset,
+    such as the training data: rows of `data` whose texts are also there are leaks. `ids` are the
+    columns that identify a row. `texts` are the columns that are compared for repeated texts;
+    default: the columns with several words per value.
 
     >>> check = ew.check_dataset([{"id": 1, "q": "Who?"}, {"id": 1, "q": "What?"}])
     >>> [(problem.check, problem.count) for problem in check.problems]
@@ -66,9 +66,9 @@ def parse_checks(names: Sequence[str]) -> list[str]:
     return checks
 
 
-def _open_source(data: Rows, project: str, env: Sequence[str]) -> CheckedSource:
+def _open_source(data: Data, project: str, env: Sequence[str]) -> CheckedSource:
     if not isinstance(data, str | Path):
-        return RowsInMemory(data)
+        return RowsInMemory(iterate_rows(data, "rows"))
     name = str(data)
     if not name:
         raise NoInput("FILE or KEY is missing")

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from evalwright.datasets.csv_file import CsvFile
 from evalwright.datasets.faults import UnreadableLine, UnreadableLines
-from evalwright.datasets.json_files import JsonFile, JsonLinesFile
+from evalwright.datasets.json_files import JsonFile, JsonLinesFile, to_json_row
 from evalwright.datasets.reading import FileRows, ReadOptions, find_format, identify_file
 from evalwright.datasets.rows import Rows
 from evalwright.errors import BadDataset
@@ -156,7 +156,10 @@ class RowsInMemory:
             if not isinstance(row, Mapping):
                 what = f"expected a dict, got `{type(row).__name__}`"
                 raise BadDataset(f"{self.name}: row {number}: {what}")
-            yield -number, row
+            try:
+                yield -number, to_json_row(row)
+            except ValueError as error:
+                raise BadDataset(f"{self.name}: row {number}: {error}") from error
 
 
 def _starts_with_bom(path: Path) -> bool:
