@@ -26,6 +26,7 @@ from evalwright.dataset_check.report import (
     DatasetProblem,
     ProblemExample,
     locate_examples,
+    shorten_value,
 )
 from evalwright.dataset_check.sources import CheckedSource, LocatedRow
 from evalwright.errors import UsageError
@@ -395,9 +396,8 @@ def _value_problems(column: ColumnTracker, problem: Any) -> Iterator[DatasetProb
     if labels and column.present >= _FEWEST_ROWS and labels[0].share >= _LARGEST_SHARE:
         found = Findings()
         found.count = labels[0].count
-        detail = f"values are `{labels[0].value}`"
-        if len(labels) == 1:
-            detail = f"every value is `{labels[0].value}`"
+        value = shorten_value(labels[0].value)
+        detail = f"values are `{value}`" if len(labels) > 1 else f"every value is `{value}`"
         yield problem("label_balance", found, detail)
     yield from _language_problems(column, problem)
 

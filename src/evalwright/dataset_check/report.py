@@ -163,6 +163,7 @@ class DatasetCheck(Struct, frozen=True, kw_only=True):
     def text_blocks(self) -> Iterator[Block]:
         """Yield the tables, the notes and the summary, for a terminal."""
         for table in self._tables():
+            yield table.title
             yield table
             yield ""
         yield from (f"note: {note}" for note in self.notes)
@@ -217,7 +218,10 @@ def dataset_check_schema() -> dict[str, Any]:
 
 def shorten_value(value: str) -> str:
     """Return the value on one line, with at most 60 characters."""
-    text = " ".join(value.split()) if not value.isprintable() else value
+    text = value[: 2 * _LONGEST]
+    if not text.isprintable():
+        plain = " ".join(text.split())
+        text = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in plain)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
