@@ -102,6 +102,7 @@ REFUSED: list[tuple[str, Call, str]] = [
 """Function, call, and part of its message."""
 NO_FILE: list[tuple[str, Call, type[Exception], str]] = [
     ("ew.lint", lambda: list(ew.lint("")), Unreadable, "'': no such file"),
+    ("ew.compare", lambda: ew.compare("", store="none.db"), Unreadable, "none.db: no such file"),
     ("ew.load", lambda: ew.load("", "none.db"), Unreadable, "none.db: no such file"),
     ("ew.score", lambda: ew.score("", store="none.db"), Unreadable, "none.db: no such file"),
     ("ew.schema", lambda: ew.schema(""), UsageError, "unknown schema ``"),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from evalwright.api import (
         arun,
         check_dataset,
+        compare,
         execute,
         lint,
         load,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         score_answer,
         validate,
     )
+    from evalwright.comparison.report import ComparisonReport, ComparisonRow, Flip
     from evalwright.errors import EvalwrightError, InvalidTask
     from evalwright.functions.metric import metric
     from evalwright.functions.postprocessor import postprocessor
@@ -64,6 +66,7 @@ _HOMES = {
         *(
             "arun",
             "check_dataset",
+            "compare",
             "execute",
             "lint",
             "load",
@@ -75,6 +78,7 @@ _HOMES = {
         ),
         "validate",
     ),
+    "comparison.report": ("ComparisonReport", "ComparisonRow", "Flip"),
     "errors": ("EvalwrightError", "InvalidTask"),
     "functions.metric": ("metric",),
     "functions.postprocessor": ("postprocessor",),
@@ -103,9 +107,12 @@ del globals()["perplexity"]
 __all__ = [
     "AsyncModel",
     "BlockingModel",
+    "ComparisonReport",
+    "ComparisonRow",
     "Completion",
     "EvalwrightError",
     "Failure",
+    "Flip",
     "InvalidTask",
     "Issue",
     "JudgedProgram",
@@ -124,6 +131,7 @@ __all__ = [
     "bootstrap_mean_ci",
     "calibration",
     "check_dataset",
+    "compare",
     "execute",
     "intervals",
     "leaderboard",

@@ -18,7 +18,10 @@ from evalwright.types import Action, Failure, Outcome, Part, Score, Trace, Usage
 class Sum:
     """A metric that adds up a field."""
 
-    type = "sum"
+    type = value_name = "sum"
+
+    def sample_terms(self) -> None:
+        return None
 
     def __init__(self, field: str = "n", name: str = "sum") -> None:
         self.field, self.name = field, name

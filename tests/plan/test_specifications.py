@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from tests.api.results import TASK, write_project
 
-from evalwright.plan.project import trial_plan
 from evalwright.plan.specifications import describe_specification
+from evalwright.plan.task_outlines import trial_plan
 from evalwright.result_logs.log_outcomes import ScorerFacts, read_task_facts
 from evalwright.spec.documents.project import read_project
 from evalwright.spec.documents.resolve.specifications import ResolvedSpec

@@ -4,7 +4,7 @@ import pytest
 from tests.scorers.cases import SCORERS
 from tests.scorers.judging.judges import CLASSIFIER, Judge, judged
 
-from evalwright.plan.project import scorer_metrics
+from evalwright.plan.task_outlines import scorer_metrics
 from evalwright.scorers.judging.verdicts import NoVerdict
 
 SEVERAL = {

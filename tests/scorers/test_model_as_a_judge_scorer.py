@@ -5,7 +5,7 @@ from pydantic import ValidationError
 from tests.scorers.cases import SCORERS
 from tests.scorers.judging.judges import SCORER, Judge, judged
 
-from evalwright.plan.project import scorer_metrics
+from evalwright.plan.task_outlines import scorer_metrics
 from evalwright.scorers.judging.verdicts import NoVerdict
 
 

@@ -12,7 +12,7 @@ from tests.scorers.rag.by_rule import Asked, ByRule, answer
 from tests.scorers.rag.test_formulas import EXPECTED
 
 from evalwright.metrics.scores import Scores
-from evalwright.plan.project import scorer_metrics
+from evalwright.plan.task_outlines import scorer_metrics
 from evalwright.ports import Case
 from evalwright.scorers.rag.formulas import SCORES, ScoreName
 from evalwright.scorers.rag_checker import RagChecker

@@ -11,7 +11,7 @@ from tests.scorers.cases import SCORERS, called, case, chat, said
 from tests.scorers.judging.judges import CLASSIFIER, LABELER, SCORER, Judge
 
 from evalwright.components import snippets_in
-from evalwright.plan.project import scorer_metrics
+from evalwright.plan.task_outlines import scorer_metrics
 from evalwright.scorers.python_all_samples import PythonAllSamples
 from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.sources import collect_sources

@@ -10,7 +10,8 @@ run score                      runs: begin, resume, score again
 perplexity                     how surprised models are by a text
 execute execute_file           one program, judged as a run would
 score_answer                   one answer to a record
-gate                           a run by its policies
+compare                        runs, models and variants, sample by sample
+gate bless                     a run by its policies and a baseline; what the baseline is
 judge_check                    a judge, by people and by probes
 doctor                         what this machine can do
 runs find load export delete   what a store remembers
@@ -23,11 +24,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evalwright.api.answers import score_answer
+    from evalwright.api.comparisons import compare
     from evalwright.api.dataset_checks import check_dataset, parse_checks
     from evalwright.api.dataset_previews import dataset_preview_lines, try_dataset
     from evalwright.api.entities import check_entities
     from evalwright.api.files import SCHEMAS, checks, init, lint, lints, schema, validate
-    from evalwright.api.gates import check_policies, gate, read_policies
+    from evalwright.api.gates import bless, check_policies, gate, read_policies
     from evalwright.api.generators import generate
     from evalwright.api.judge import JudgeCheckOptions, judge_check, render_judge_check
     from evalwright.api.listing import (
@@ -64,11 +66,12 @@ if TYPE_CHECKING:
 
 _HOMES = """
     api.answers            score_answer
+    api.comparisons        compare
     api.dataset_checks     check_dataset parse_checks
     api.dataset_previews   dataset_preview_lines try_dataset
     api.entities           check_entities
     api.files              SCHEMAS checks init lint lints schema validate
-    api.gates              check_policies gate read_policies
+    api.gates              bless check_policies gate read_policies
     api.generators         generate
     api.judge              JudgeCheckOptions judge_check render_judge_check
     api.listing            list_components list_models list_runs show_run show_samples

@@ -122,7 +122,7 @@ def _create_file(path: Path, content: bytes) -> bool:
 
 SCHEMAS = (
     *("records", "report", "task", "dataset", "generator", "model", "evaluation", "plan"),
-    *("policy", "run", "perplexity", "check"),
+    *("policy", "run", "perplexity", "check", "comparison"),
 )
 
 
@@ -148,6 +148,11 @@ def schema(kind: str) -> dict[str, Any]:
         from evalwright.dataset_check.report import dataset_check_schema
 
         return dataset_check_schema()
+    if kind == "comparison":
+        from evalwright.comparison.report import ComparisonReport
+        from evalwright.report.report import struct_schema
+
+        return struct_schema(ComparisonReport, "evalwright comparison")
     if kind in SCHEMAS:
         from evalwright.spec.documents.models.schema import json_schema
 

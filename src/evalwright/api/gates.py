@@ -1,15 +1,25 @@
-"""Judge a stored run by policies: those of files, or those that its project brought.
+"""Judge a stored run by policies and by a baseline.
+
+The policies are those of files, or those that the run's project brought.
 
 Nothing is run, and nothing is stored: the same gate on the same store says the same.
 """
 
+import re
 from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+from msgspec import Struct
+
+from evalwright.comparison.baseline import DEFAULT_MARGIN, GateResult, check_baseline
+from evalwright.comparison.compare import ComparisonOptions, compare_runs
 from evalwright.errors import UsageError
+from evalwright.plan.manifest import read_manifest
 from evalwright.plan.project import read_environment
-from evalwright.report.policies import Judgement, judge, needs_other_runs
+from evalwright.report.policies import judge, needs_other_runs
 from evalwright.session.policies import other_evidence, read_run_policies, run_evidence
 from evalwright.session.stores import open_store
 from evalwright.spec.checking import Checking
@@ -17,37 +27,92 @@ from evalwright.spec.documents.models.policy import PolicyDocument
 from evalwright.spec.documents.resolve.policies import PolicyFiles
 from evalwright.spec.documents.resolve.policies import read_policies as read_policy_files
 from evalwright.spec.documents.validation import check_documents
+from evalwright.store.scalars import BASELINE
+from evalwright.types import Run
 
 _MAX_ERRORS_SHOWN = 5
+_BASELINE_NAME = re.compile(r"[\w.-]+")
 
 
-def gate(
+class Blessing(Struct, frozen=True, kw_only=True):
+    """What `evalwright bless --json` prints."""
+
+    run_id: str
+    baseline: str
+    replaced: str
+    """The run that was this baseline before; empty if there was none."""
+
+
+def gate(  # noqa: PLR0913 - one keyword per option of the command
     name: str = "latest",
     files: Sequence[str | Path] | PolicyFiles = (),
     store: str | Path | None = None,
     *,
     strict: bool = False,
     env: Sequence[str] = (),
-) -> Judgement:
+    baseline: str = "",
+    margin: float = DEFAULT_MARGIN,
+    by: str = "",
+    cluster: str = "",
+) -> GateResult:
     """Judge a run by the policies of files, or else by those that the run's project brought.
 
     The files may have been read before, by `read_policies`. With `strict`, whole intervals must
-    meet the thresholds, and no sample may have failed or be without a value.
+    meet the thresholds, and no sample may have failed or be without a value. With `baseline`, no
+    metric may be worse than that run's by more than `margin`.
     """
     from_files = _valid_policies(files, env)
     with closing(open_store(store, create=False)) as opened:
         run = opened.find(name)
         policies = from_files or read_run_policies(run)
-        if not policies:
+        if not policies and not baseline:
             raise UsageError(
                 f"run {run.id} has no policies, and none were given",
-                hint="use `--policy FILE`, or add `policies` to the run file",
+                hint="use `--policy FILE` or `--baseline RUN`, or add `policies` to the run file",
             )
         others = other_evidence(opened, run) if needs_other_runs(policies) else []
         own = run_evidence(opened, run)
+        check = None
+        if baseline:
+            options = ComparisonOptions(margin=margin, by=by, cluster=cluster)
+            comparison = compare_runs(opened, [opened.find(baseline), run], options)
+            check = check_baseline(comparison, name=baseline)
     rows = judge(policies, own, others, strict=strict)
-    holds = all(row.holds for row in rows)
-    return Judgement(run_id=run.id, holds=holds, strict=strict, policies=rows)
+    holds = all(row.holds for row in rows) and (check is None or check.verdict != "worse")
+    return GateResult(run_id=run.id, holds=holds, strict=strict, policies=rows, baseline=check)
+
+
+def bless(name: str, baseline: str, store: str | Path | None = None) -> Blessing:
+    """Make a run the baseline of that name; the run that had the name loses it."""
+    if not _BASELINE_NAME.fullmatch(baseline):
+        raise UsageError(
+            f"`{baseline}` cannot be the name of a baseline",
+            hint="use letters, digits, `-`, `_` and `.`",
+        )
+    with closing(open_store(store, create=False)) as opened:
+        run = opened.find(name)
+        read_manifest(run)
+        replaced = ""
+        for other in opened.runs():
+            if other.id != run.id and _tags(other).get(BASELINE) == baseline:
+                opened.update(other.id, manifest=_untag)
+                replaced = other.id
+        opened.update(run.id, manifest=partial(_set_baseline, baseline=baseline))
+    return Blessing(run_id=run.id, baseline=baseline, replaced=replaced)
+
+
+def _tags(run: Run) -> dict[str, str]:
+    tags: dict[str, str] = run.manifest.get("tags") or {}
+    return tags
+
+
+def _untag(manifest: dict[str, Any]) -> dict[str, Any]:
+    tags = {key: value for key, value in manifest.get("tags", {}).items() if key != BASELINE}
+    return {**manifest, "tags": tags}
+
+
+def _set_baseline(manifest: dict[str, Any], *, baseline: str) -> dict[str, Any]:
+    return {**manifest, "tags": {**manifest.get("tags", {}), BASELINE: baseline}}
 
 
 def read_policies(files: Sequence[str | Path], *, env: Sequence[str] = ()) -> PolicyFiles:

@@ -29,7 +29,9 @@ COMMANDS = {
     "score": "Score the stored outputs of a run again.",
     "exec": "Test one program the way `run` tests code answers.",
     "report": "Print a run's report.",
-    "gate": "Check a run against policies.",
+    "compare": "Compare runs, models or variants, sample by sample.",
+    "gate": "Check a run against policies and a baseline.",
+    "bless": "Make a run the baseline NAME.",
     "judge": "Measure how reliable a judge model is.",
     "list": "List runs, component types, model providers or the contents of a project.",
     "show": "Show the details of a run or the outcomes of its samples.",
@@ -54,7 +56,8 @@ MODULES = {"import": "import_"}
 """Commands whose name is not a valid module name."""
 EXIT_CODES = """\
 Exit codes: 0 success; 1 check failed; 2 usage error; 3 samples failed or a limit
-was reached; 4 could not run; 130 interrupted (Ctrl-C, SIGTERM or SIGHUP)."""
+was reached; 4 could not run; 5 undecided, because more samples are needed;
+130 interrupted (Ctrl-C, SIGTERM or SIGHUP)."""
 
 
 class Commands(click.Group):

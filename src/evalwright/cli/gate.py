@@ -14,12 +14,20 @@ from evalwright.cli.output import (
     check_writable,
     format_count,
     terminal_width,
+    write_bytes,
     write_result,
     write_text,
 )
+from evalwright.comparison.baseline import (
+    DEFAULT_MARGIN,
+    gate_annotations,
+    gate_blocks,
+    gate_cases,
+    gate_page,
+)
 from evalwright.errors import EvalwrightError
+from evalwright.report.ci_formats import junit_page
 from evalwright.report.issues import render_text
-from evalwright.report.policies import gate_lines, gate_markdown
 from evalwright.spec.checking import Checking
 
 
@@ -38,9 +46,44 @@ from evalwright.spec.checking import Checking
     is_flag=True,
     help="Require whole confidence intervals to meet the thresholds and no samples to be missing.",
 )
+@click.option(
+    "--baseline",
+    metavar="RUN",
+    default="",
+    help="Also compare the run with RUN; no metric may be worse by more than the margin.",
+)
+@click.option(
+    "--margin",
+    metavar="X",
+    type=click.FloatRange(min=0),
+    default=DEFAULT_MARGIN,
+    show_default=True,
+    help="Largest loss against the baseline that is accepted.",
+)
+@click.option(
+    "--by",
+    metavar="FIELD",
+    default="",
+    help="Also compare each group of samples with the baseline: `category`, or a path in the "
+    "sample.",
+)
+@click.option(
+    "--cluster",
+    metavar="FIELD",
+    default="",
+    help="Treat samples with the same value as dependent, for example metadata.document.",
+)
 @env_option
 @store_option
-@click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "markdown", "junit", "github"]),
+    default="text",
+    show_default=True,
+    help="Output format; `markdown` is a comment for a pull request.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 @markdown_option("verdicts")
 def command(  # noqa: PLR0913 - one option each
     run: str,
@@ -48,26 +91,43 @@ def command(  # noqa: PLR0913 - one option each
     policies: tuple[str, ...],
     strict: bool,
     env: tuple[str, ...],
+    baseline: str,
+    margin: float,
+    by: str,
+    cluster: str,
     store: str | None,
+    form: str,
     as_json: bool,
     markdown: Path | None,
 ) -> None:
-    """Check a run against policies.
+    """Check a run against policies and a baseline.
 
     RUN is a run id or a prefix of one, a run name, a tag (KEY=VALUE), or `latest` (the default).
     Prints every rule with its verdict, the reason and the confidence interval. Nothing is run.
-    Exits with status 0 if all rules hold, 1 if any fails, 2 if nothing could be checked because a
-    policy is invalid, the run does not exist, or its report cannot be read.
+    With --baseline, each metric is compared with the same metric of another run, sample by sample:
+    it holds if the whole interval of the difference is above −margin. Exits with status 0 if
+    everything holds, 1 if a rule fails or a metric is worse, 5 if more samples are needed to
+    decide, 2 if nothing could be checked because a policy is invalid, a run does not exist, or its
+    report cannot be read.
     """
     check_writable(markdown)
     read = api.read_policies(policies, env=env)
     _refuse_bad(api.check_policies(read))
-    verdicts = api.gate(run, read, store, strict=strict)
-    error = write_text(markdown, gate_markdown(verdicts)) if markdown else ""
-    write_result(verdicts, gate_lines(verdicts), as_json=as_json)
+    result = api.gate(
+        run, read, store, strict=strict, baseline=baseline, margin=margin, by=by, cluster=cluster
+    )
+    error = write_text(markdown, gate_page(result)) if markdown else ""
+    if form == "markdown":
+        write_bytes([gate_page(result).encode()])
+    elif form == "junit":
+        write_bytes(piece.encode() for piece in junit_page(gate_cases(result)))
+    elif form == "github":
+        write_bytes(piece.encode() for piece in gate_annotations(result))
+    else:
+        write_result(result, gate_blocks(result), as_json=as_json or form == "json")
     if error:
         raise EvalwrightError(error)
-    sys.exit(0 if verdicts.holds else 1)
+    sys.exit(result.exit_code)
 
 
 def _refuse_bad(checks: Sequence[Checking]) -> None:

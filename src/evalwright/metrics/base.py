@@ -13,6 +13,7 @@ from pydantic import Field
 
 from evalwright.components import Authored, Component, ComponentUnion, OwnKey
 from evalwright.metrics.scores import Measure, Scores
+from evalwright.metrics.terms import SampleTerms
 from evalwright.ports import Snippets
 from evalwright.stats.arrays import Floats, np
 from evalwright.stats.interval import UNBOUNDED, Bounds, clip_interval
@@ -49,6 +50,15 @@ class MetricSpec(Component):
         """Return the range of possible values."""
         del scores
         return UNBOUNDED
+
+    def sample_terms(self) -> SampleTerms | None:
+        """Return how each sample enters the value; None if two runs cannot be paired by it."""
+        return None
+
+    @property
+    def value_name(self) -> str:
+        """Return the name of the value in reports."""
+        return getattr(self, "name", None) or self.type
 
     async def measure(
         self, scores: Scores, *, seed: int, snippets: Snippets | None

@@ -9,10 +9,11 @@
 Each count is summed over all samples before the ratio is computed.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from evalwright.metrics.base import Name
 from evalwright.metrics.ratios import CountsMetric, f1
+from evalwright.metrics.terms import Form
 
 
 class F1Score(CountsMetric):
@@ -27,3 +28,4 @@ class F1Score(CountsMetric):
     """Score with the number of false negatives in a sample."""
 
     divide = staticmethod(f1)
+    form: ClassVar[Form] = "f1"

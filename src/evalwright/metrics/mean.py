@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 
 from evalwright.metrics.base import FieldMetric, average_measure
 from evalwright.metrics.scores import Measure
+from evalwright.metrics.terms import SampleTerms
 from evalwright.stats.arrays import Floats
 
 
@@ -20,6 +21,10 @@ class Mean(FieldMetric):
     version: ClassVar[int] = 2
 
     type: Literal["mean"]
+
+    def sample_terms(self) -> SampleTerms:
+        """Return the field: the metric is its mean."""
+        return SampleTerms(fields=(self.field,))
 
     def measure_numbers(self, values: Floats, missing: str, *, seed: int) -> Measure:
         """Compute the average, `{field}_mean`."""

@@ -13,8 +13,11 @@ undefined.
     that all have one ratio     a bound for values in [0, 1]
 """
 
+from typing import ClassVar
+
 from evalwright.metrics.base import NOTHING, Name, ShareMetric, describe_missing, join_reasons
 from evalwright.metrics.scores import Column, Measure, Scores
+from evalwright.metrics.terms import Form, SampleTerms
 from evalwright.stats.arrays import Floats, Integers, np
 from evalwright.stats.interval import Interval, constant_bound, wilson
 from evalwright.stats.sums import RESAMPLES, Statistic, distinct, sums_interval
@@ -45,11 +48,18 @@ class CountsMetric(ShareMetric):
     """Name of the result. Default: the type."""
 
     divide = staticmethod(share)
+    form: ClassVar[Form] = "share"
+
+    def sample_terms(self) -> SampleTerms:
+        """Return the counts that are summed."""
+        return SampleTerms(fields=tuple(self._count_fields()), form=self.form)
+
+    def _count_fields(self) -> list[str]:
+        return [getattr(self, key) for key in type(self).model_fields if key.endswith("_field")]
 
     def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
         """Compute one ratio."""
-        name, keys = self.name or self.type, type(self).model_fields
-        fields = [getattr(self, key) for key in keys if key.endswith("_field")]
+        name, fields = self.value_name, self._count_fields()
         columns = [scores.column(field).numbers() for field in fields]
         complete = np.logical_and.reduce([known for _, known in columns])
         table = np.column_stack([values[complete] for values, _ in columns])

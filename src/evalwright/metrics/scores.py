@@ -260,10 +260,13 @@ def shares_over_runs(field: str, runs: Sequence[Scores], *, seed: int) -> list[M
 class EvidenceMetric:
     """Returns the values from the snippet of a system task unchanged."""
 
-    type = "evidence"
+    type = value_name = "evidence"
 
     def fields(self) -> None:
         """Return None, because the snippet chooses the names."""
+
+    def sample_terms(self) -> None:
+        """Return None, because there are no samples."""
 
     def bounds(self, scores: Scores) -> Bounds:
         """Return no range, because the snippet may return any number."""

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from evalwright.metrics.base import FieldMetric, average_measure, describe_missing
 from evalwright.metrics.scores import Measure, Scores
+from evalwright.metrics.terms import SampleTerms
 from evalwright.nearest import nearest
 from evalwright.stats.arrays import np
 from evalwright.stats.interval import Bounds
@@ -32,6 +33,10 @@ class WeightedAverage(FieldMetric):
     """Score with the label. Null is excluded."""
     weights: Annotated[dict[str, float], Field(min_length=1)]
     """Weight of each label. Every label that occurs must have one."""
+
+    def sample_terms(self) -> SampleTerms:
+        """Return the field and the weight of each label."""
+        return SampleTerms(fields=(self.field,), weights=self.weights)
 
     def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
         """Compute one average, `{field}_weighted_average`."""

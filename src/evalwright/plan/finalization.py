@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 from msgspec import Struct
 
 from evalwright.metrics.scores import Measure, Scores
+from evalwright.metrics.terms import SampleTerms
 from evalwright.ports import Snippets
 from evalwright.stats.interval import Bounds
 from evalwright.types import Outcome, Part, Score
@@ -61,6 +62,13 @@ class TaskMetric(Protocol):
 
     def fields(self) -> frozenset[str] | None:
         """The scores that it reads; None for all."""
+
+    @property
+    def value_name(self) -> str:
+        """The name of its value in reports, if it has one value."""
+
+    def sample_terms(self) -> SampleTerms | None:
+        """How each sample enters the value; None if two runs cannot be paired by it."""
 
     def bounds(self, scores: Scores) -> Bounds:
         """The range of possible values."""

@@ -217,14 +217,7 @@ def _changes(before: Manifest, after: Manifest) -> Iterator[str]:
             yield f"{new.path or new.name} has changed"
         if _uniform_tries(old) != _uniform_tries(new) and before.plan.trials == after.plan.trials:
             yield f"{new.name} has {new.tries} trials per sample (was {old.tries})"
-    for what, name in (("the limit is", "limit"), ("--trials is", "trials")):
-        was, now = getattr(before.plan, name), getattr(after.plan, name)
-        if was != now:
-            yield f"{what} {now or 'none'} (was {was or 'none'})"
-    for name in MODES:
-        was, now = getattr(before, name), getattr(after, name)
-        if was != now:
-            yield f"--{name} is {now} (was {was})"
+    yield from _option_changes(before, after)
     yield from _model_changes(before.models, after.models)
     versions = (
         ("solver", before.solver, after.solver),
@@ -235,6 +228,36 @@ def _changes(before: Manifest, after: Manifest) -> Iterator[str]:
     )
     if before.sandbox and after.sandbox:  # without code to run, none is opened: not a change
         yield from _sandbox_changes(before.sandbox, after.sandbox)
+
+
+def describe_run_differences(
+    before: Manifest, after: Manifest, models: tuple[str, str]
+) -> Iterator[str]:
+    """Yield how the settings of two runs differ, other than in their tasks.
+
+    `models` are the models that are compared. If they have the same name, different parameters are
+    a difference.
+    """
+    yield from _option_changes(before, after)
+    model, other = models
+    if model == other and before.models.get(model) != after.models.get(model):
+        yield f"the parameters or the endpoint of {model} have changed"
+    for name in before.solver.keys() & after.solver.keys():
+        if before.solver[name] != after.solver[name]:
+            yield f"solver `{name}` has version {after.solver[name]} (was {before.solver[name]})"
+    if before.sandbox and after.sandbox:
+        yield from _sandbox_changes(before.sandbox, after.sandbox)
+
+
+def _option_changes(before: Manifest, after: Manifest) -> Iterator[str]:
+    for what, name in (("the limit is", "limit"), ("--trials is", "trials")):
+        was, now = getattr(before.plan, name), getattr(after.plan, name)
+        if was != now:
+            yield f"{what} {now or 'none'} (was {was or 'none'})"
+    for name in MODES:
+        was, now = getattr(before, name), getattr(after, name)
+        if was != now:
+            yield f"--{name} is {now} (was {was})"
 
 
 def _sandbox_changes(before: SandboxFacts, after: SandboxFacts) -> Iterator[str]:

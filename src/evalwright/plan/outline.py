@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from evalwright.metrics.terms import SampleTerms
 from evalwright.types import Issue
 
 NO_MODEL = ""
@@ -31,6 +32,17 @@ class PrimaryMetric(Struct, frozen=True, kw_only=True):
     """The score, by the scorer's name for it."""
     metric: str
     """The name of the metric in reports."""
+
+
+class MetricOutline(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A metric with `purpose: score`, and how each sample enters it."""
+
+    scorer: str
+    metric: str = ""
+    """Its name in reports; empty for the mean of each number that the scorer returns."""
+    terms: SampleTerms | None = None
+    """None if two runs cannot be compared by it sample by sample."""
+    lower_is_better: bool = False
 
 
 class TaskOutline(Struct, frozen=True, kw_only=True):
@@ -69,6 +81,10 @@ class TaskOutline(Struct, frozen=True, kw_only=True):
     excluded_rows: int = 0
     """Number of bad rows that were left out of the dataset."""
     primary: PrimaryMetric | None = None
+    metrics: tuple[MetricOutline, ...] = ()
+    """Empty in runs of earlier versions."""
+    component_digests: dict[str, str] = {}
+    """Hash of each component of the task, to name what differs between two runs."""
     finalized: bool = False
     """Whether its metrics are computed after its last sample, and stored with the run.
     Otherwise a report computes them from the stored scores."""

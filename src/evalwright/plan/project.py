@@ -4,24 +4,19 @@ Every mistake is found here, before the first model call.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, structs
-from pydantic import TypeAdapter
 
-from evalwright.components import FOR_KEYS, Snippet, snippets_in
+from evalwright.components import Snippet, snippets_in
 from evalwright.datasets.rows import Rows
 from evalwright.errors import BadTasks, Unreadable, UsageError
-from evalwright.metrics.base import AnyMetric
-from evalwright.metrics.mean import Mean
 from evalwright.metrics.scores import EvidenceMetric
-from evalwright.plan.finalization import Finalization, ScorerMetrics, TrialAggregate, TrialPlan
-from evalwright.plan.keys import key_of
+from evalwright.plan.finalization import Finalization, ScorerMetrics
 from evalwright.plan.model_names import canonical_name
 from evalwright.plan.options import RunOptions
-from evalwright.plan.outline import NO_MODEL, PrimaryMetric, TaskOutline
+from evalwright.plan.outline import NO_MODEL, TaskOutline
 from evalwright.plan.plan import CurrentRun, Plan, RecordedResults, TaskPlan, TaskRuntime
 from evalwright.plan.row_checks import check_columns
 from evalwright.plan.rows import (
@@ -33,9 +28,9 @@ from evalwright.plan.rows import (
 )
 from evalwright.plan.samples import NoRows, RowSamples, choose_ml_task, first_ml_task
 from evalwright.plan.specifications import describe_specification
+from evalwright.plan.task_outlines import outline_task, runs_code, scorer_metrics, trial_plan
 from evalwright.plan.task_results import dependent_tasks
 from evalwright.ports import Store
-from evalwright.scorers.base import ScorerSpec
 from evalwright.scorers.evidence import KEY, EvidenceScorer
 from evalwright.scorers.python_all_samples import PythonAllSamples
 from evalwright.scorers.self_report import KEY as SELF_REPORT_KEY
@@ -63,8 +58,6 @@ _NAMES = frozenset({"$provider", "description", "display_name", "key", "model", 
 """Fields that a variable may fill without being a credential."""
 _MISSING_RULES = {"unreadable", "no_project"}
 """Rules that mean that the path was wrong."""
-_DESCRIPTIVE_FIELDS = {"display_name", "description", "long_description", "tags", "config_spec"}
-"""Fields of a task that change no result."""
 
 
 class ResolvedProject(Struct, frozen=True, kw_only=True):
@@ -201,7 +194,7 @@ def compile_project(
     outlines = {
         spec.key: recorded[spec.key].outline
         if spec.key in recorded
-        else _task_outline(spec, samples[spec.key], models[spec.key])
+        else outline_task(spec, samples[spec.key], models[spec.key])
         for spec in specs
     }
     plan = Plan(
@@ -214,7 +207,7 @@ def compile_project(
         evaluation=next((spec.evaluation_key or "" for spec in specs), ""),
         limit=options.limit,
         trials=options.trials,
-        needs_sandbox=any(_runs_code(spec) for spec in specs if spec.key not in recorded),
+        needs_sandbox=any(runs_code(spec) for spec in specs if spec.key not in recorded),
         snippets=resolved.snippets,
         reuses_outcomes=next((spec.cache_policy for spec in specs), "reuse") == "reuse",
         secrets=resolved.secrets,
@@ -301,10 +294,6 @@ def _task_runtime(
     )
 
 
-def _runs_code(spec: ResolvedSpec) -> bool:
-    return any(scorer.needs_sandbox for scorer in getattr(spec.task.definition, "scorers", ()))
-
-
 def _asks_for_chat(spec: ResolvedSpec) -> bool:
     solver = getattr(spec.task.definition, "solver", None)
     is_chat = first_ml_task(spec.task.tasks) == "chat_completion"
@@ -371,107 +360,6 @@ def _finalization(spec: ResolvedSpec, samples: RowSamples) -> Finalization:
         fans_out=bool(definition.solver and definition.solver.postprocessor),
         trials=trials,
     )
-
-
-def trial_plan(spec: ResolvedSpec) -> TrialPlan | None:
-    """Return how the trials of a sample are aggregated; None with one trial per sample."""
-    definition = getattr(spec.task.definition, "trials", None)
-    if definition is None and spec.num_trials * spec.repeats == 1:
-        return None
-    aggregates = tuple(
-        TrialAggregate(
-            score=score.score_name,
-            function=score.aggregator.function,
-            k=score.aggregator.k or 0,
-            names=names,
-        )
-        for score, names in (definition.with_names() if definition else ())
-    )
-    return TrialPlan(trials=spec.num_trials, repeats=spec.repeats, aggregates=aggregates)
-
-
-def scorer_metrics(scorer: ScorerSpec, trials: TrialPlan | None = None) -> ScorerMetrics:
-    """Return the metrics of a scorer: its own, or the defaults of its type.
-
-    A scorer whose scores only a run shows has the mean of each number by default.
-
-    Aggregated scores have default metrics too: an author who asks for pass@3 of a score wants
-    to see it.
-    """
-    metrics: list[tuple[str, Any]] = []
-    own_keys: frozenset[str] = frozenset()
-    has_means = scorer.metrics is None and scorer.purpose == "score" and not scorer.default_metrics
-    if scorer.metrics is not None:
-        metrics = [(str(metric.key or metric.type), metric) for metric in scorer.metrics]
-        own_keys = frozenset(str(metric.key) for metric in scorer.metrics if metric.own_key)
-    elif scorer.purpose == "score":
-        defaults = [*scorer.default_metrics]
-        means = {field for kind, field in defaults if kind == "mean"}
-        aggregates = trials.aggregates if trials else ()
-        names = [aggregate.names[-1] for aggregate in aggregates if aggregate.score in means]
-        defaults += [("mean", name) for name in names if name not in means]
-        several = len(defaults) > 1
-        metrics = [
-            (f"{kind}_{field}" if several else kind, _default_metric(kind, field))
-            for kind, field in defaults
-        ]
-    return ScorerMetrics(
-        purpose=scorer.purpose,
-        metrics=tuple(metrics),
-        own_keys=own_keys,
-        ranges=scorer.score_ranges,
-        default_metric=partial(_default_metric, "mean") if has_means else None,
-    )
-
-
-@cache
-def _default_metric(kind: str, field: str) -> Any:
-    return TypeAdapter(AnyMetric).validate_python({"type": kind, "field": field})
-
-
-def _task_outline(spec: ResolvedSpec, samples: RowSamples, models: tuple[str, ...]) -> TaskOutline:
-    task_json = spec.task.model_dump_json(exclude=_DESCRIPTIVE_FIELDS, context=FOR_KEYS)
-    places = "" if isinstance(samples.places, range) else str(list(samples.places))
-    rows_digest = samples.rows.digest
-    return TaskOutline(
-        name=spec.key,
-        task_key=spec.task.key,
-        display_name=spec.display_name,
-        kind=spec.task.evaluates,
-        models=models,
-        records=len(samples.places),
-        trials=spec.num_trials,
-        repeats=spec.repeats,
-        code_exec=len(samples.places) if _runs_code(spec) else 0,
-        after=spec.dataset_keys.get("", "") if spec.source == "task_result" else "",
-        values=spec.values,
-        digest=key_of(task_json, rows_digest, places),
-        samples_digest=key_of(rows_digest, places, str(len(samples.places))) if rows_digest else "",
-        issues=samples.issues,
-        excluded_rows=samples.excluded_rows,
-        primary=_primary_metric(spec),
-        finalized=True,
-    )
-
-
-def _primary_metric(spec: ResolvedSpec) -> PrimaryMetric | None:
-    """Return the first metric with `purpose: score` that is a mean over samples.
-
-    A mean of aggregated trials has no value per outcome, so it is skipped.
-    """
-    trials = trial_plan(spec)
-    aggregated = {
-        name for aggregate in (trials.aggregates if trials else ()) for name in aggregate.names
-    }
-    for scorer in getattr(spec.task.definition, "scorers", ()):
-        if scorer.purpose != "score":
-            continue
-        for _, metric in scorer_metrics(scorer, trials).metrics:
-            if isinstance(metric, Mean) and metric.field not in aggregated:
-                return PrimaryMetric(
-                    scorer=scorer.key or scorer.type, field=metric.field, metric=metric.value_name
-                )
-    return None
 
 
 def _evaluated_models(spec: ResolvedSpec, resolved: ResolvedProject) -> tuple[str, ...]:

@@ -17,8 +17,9 @@ from msgspec import Struct, structs
 
 from evalwright.errors import BadTasks, NoInput, Unreadable, UsageError
 from evalwright.lines import STDIN, read_batches
+from evalwright.metrics.terms import SampleTerms
 from evalwright.plan.options import RunOptions
-from evalwright.plan.outline import PrimaryMetric, TaskOutline
+from evalwright.plan.outline import MetricOutline, PrimaryMetric, TaskOutline
 from evalwright.plan.plan import Plan, PlannedSample, TaskPlan, TaskRuntime
 from evalwright.scorers.record import RecordScorer
 from evalwright.scorers.self_report import SelfReport
@@ -29,6 +30,7 @@ from evalwright.types import Issue, Sample
 SCORER = "record"
 """The name of a record's scorer in outcomes."""
 PRIMARY = PrimaryMetric(scorer=SCORER, field="score", metric="mean")
+METRICS = (MetricOutline(scorer=SCORER, metric="mean", terms=SampleTerms(fields=("score",))),)
 _MAX_ISSUES_SHOWN = 5
 _LOOK_S = 0.02
 """Seconds between two checks whether the file has changed."""
@@ -160,6 +162,7 @@ def _check_file(name: str, path: str, models: tuple[str, ...], options: RunOptio
         digest=content.hexdigest(),
         issues=tuple(issues),
         primary=PRIMARY,
+        metrics=METRICS,
     )
 
 

@@ -9,18 +9,17 @@ memory. For a person: where, what, and a caret under the place.
       also illegal_metric: arithmetic records may not use `bleu_4`, only `exact_match`, `f1`
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
+from evalwright.report.ci_formats import clean_xml, github_command, xml_attribute
 from evalwright.report.layout import wrap_text
 from evalwright.report.tables import display_width, take_columns
 from evalwright.spec.checking import Checking
 from evalwright.types import Issue
 
 _BEFORE, _WIDTH = 40, 88
-_NOT_XML = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 _Style = Callable[[str, str], str]
@@ -116,32 +115,23 @@ def render_github(checks: Iterable[Checking]) -> Iterator[str]:
     """Yield one workflow command per issue: `::error file=…,line=…,col=…,title=…::detail`."""
     for check in checks:
         for issue in check:
-            yield _github_command(check.level, check.file, issue)
+            yield _github_issue(check.level, check.file, issue)
         for warning in check.warnings:
-            yield _github_command("warning", check.file, warning)
+            yield _github_issue("warning", check.file, warning)
         if check.unreadable:
-            detail = _github_data(check.unreadable.message)
-            yield f"::error file={_github_property(check.file)}::{detail}\n"
+            yield github_command("error", check.unreadable.message, file=check.file)
 
 
-def _github_command(level: str, file: str, issue: Issue) -> str:
-    place = f"file={_github_property(file)},line={issue.line}"
-    if issue.column:
-        place += f",col={issue.column}"
-    details = _github_data("\n".join((issue.message, *_other_problems(issue))))
-    return f"::{level} {place},title={_github_property(issue.rule)}::{details}\n"
+def _github_issue(level: str, file: str, issue: Issue) -> str:
+    column = {"col": str(issue.column)} if issue.column else {}
+    details = "\n".join((issue.message, *_other_problems(issue)))
+    return github_command(
+        level, details, file=file, line=str(issue.line), **column, title=issue.rule
+    )
 
 
 def _other_problems(issue: Issue) -> Iterator[str]:
     return (f"also {other.rule}: {other.detail}" for other in issue.also)
-
-
-def _github_data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _github_property(text: str) -> str:
-    return _github_data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def render_junit(checks: Iterable[Checking]) -> Iterator[str]:
@@ -151,15 +141,15 @@ def render_junit(checks: Iterable[Checking]) -> Iterator[str]:
     """
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="evalwright">\n'
     for check in checks:
-        file = _xml_attribute(check.file)
+        file = xml_attribute(check.file)
         cases = [_junit_case(check.file, issue) for issue in check]
         failures, errors = len(cases), 0
         if check.valid:
-            name = _xml_attribute(f"{check.valid} valid")
+            name = xml_attribute(f"{check.valid} valid")
             cases.insert(0, f"    <testcase classname={file} name={name}/>\n")
         if check.unreadable:
             errors = 1
-            error = f"<error message={_xml_attribute(check.unreadable.message)}/>"
+            error = f"<error message={xml_attribute(check.unreadable.message)}/>"
             cases.append(f'    <testcase classname={file} name="readable">{error}</testcase>\n')
         counts = f'tests="{len(cases)}" failures="{failures}" errors="{errors}"'
         yield f"  <testsuite name={file} {counts}>\n"
@@ -174,20 +164,10 @@ def _junit_case(file: str, issue: Issue) -> str:
     line, rule, detail = issue.line, issue.rule, issue.message
     text = "\n".join((f"{file}:{line}: {rule}: {detail}", *_other_problems(issue)))
     return (
-        f"    <testcase classname={_xml_attribute(file)} name={_xml_attribute(f'line {line}')}>"
-        f"<failure type={_xml_attribute(rule)} message={_xml_attribute(detail)}>"
-        f"{escape(_clean_xml(text))}</failure></testcase>\n"
+        f"    <testcase classname={xml_attribute(file)} name={xml_attribute(f'line {line}')}>"
+        f"<failure type={xml_attribute(rule)} message={xml_attribute(detail)}>"
+        f"{escape(clean_xml(text))}</failure></testcase>\n"
     )
-
-
-def _xml_attribute(value: object) -> str:
-    from xml.sax.saxutils import quoteattr
-
-    return quoteattr(_clean_xml(str(value)))
-
-
-def _clean_xml(text: str) -> str:
-    return re.sub(_NOT_XML, "\N{REPLACEMENT CHARACTER}", text)
 
 
 RENDERERS = {

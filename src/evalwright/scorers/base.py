@@ -57,6 +57,8 @@ class ScorerSpec(Component):
     """Lowest and highest possible value of each score, if known in advance."""
     text_scores: ClassVar[tuple[str, ...]] = ()
     """Names of text scores, which cannot be aggregated over trials."""
+    lower_is_better: ClassVar[tuple[str, ...]] = ()
+    """Scores of which a smaller value is better."""
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Type and field of each metric of a scorer without `metrics`."""
 

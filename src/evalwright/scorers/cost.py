@@ -27,6 +27,7 @@ class Cost(ScorerSpec):
 
     score_names: ClassVar[tuple[str, ...] | None] = ("cost", "is_within_limit")
     score_ranges: ClassVar[dict[str, tuple[float | None, float | None]]] = {"cost": (0, None)}
+    lower_is_better: ClassVar[tuple[str, ...]] = ("cost",)
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "cost"),)
 
     type: Literal["cost"]

@@ -28,6 +28,7 @@ class Latency(ScorerSpec):
 
     score_names: ClassVar[tuple[str, ...] | None] = ("latency_s", "is_within_limit")
     score_ranges: ClassVar[dict[str, tuple[float | None, float | None]]] = {"latency_s": (0, None)}
+    lower_is_better: ClassVar[tuple[str, ...]] = ("latency_s",)
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "latency_s"),)
 
     type: Literal["latency"]

@@ -11,6 +11,8 @@ from evalwright.nearest import suggest
 from evalwright.types import SELF_REPORT, Outcome, Row, RunStatus, Trace, first_number
 
 LATEST = "latest"
+BASELINE = "baseline"
+"""The tag of a run that others are compared with."""
 RESUMABLE: tuple[RunStatus, ...] = ("running", "stopped", "finished_with_failures")
 
 _NO_TRACE = Trace(input="", output="", post_processed="")
@@ -85,7 +87,7 @@ def match_run_id(
     named = [id_ for id_ in ids if name and labels[id_].name == name]
     if len(named) > 1:
         raise UnknownName(f"`{name}` is the name of {len(named)} runs: {_list_ids(named)}")
-    key, _, value = name.partition("=")
+    key, _, value = _expand_baseline(name).partition("=")
     tagged = [id_ for id_ in ids if value and labels[id_].tags.get(key) == value]
     if named or tagged:
         return (named or tagged)[0]
@@ -93,6 +95,12 @@ def match_run_id(
         f"there is no run `{name}`; the newest are {_list_ids(ids)}",
         hint=suggest(name, [*ids, *filter(None, (label.name for label in labels.values()))]),
     )
+
+
+def _expand_baseline(name: str) -> str:
+    """Write `baseline:NAME` as the tag that `bless` sets."""
+    prefix = f"{BASELINE}:"
+    return f"{BASELINE}={name.removeprefix(prefix)}" if name.startswith(prefix) else name
 
 
 def current_time() -> str:
