@@ -39,6 +39,7 @@ SYMBOLS = {
     "tungsten": "Tu",  # wrong: it is W
 }
 SMALL_SYMBOLS = {"silver": "Si", "potassium": "P"}
+SHORT_NAME, LONG_NAME = 4, 6
 NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "a dozen": 10}
 LETTERS = {
     "largest planet": "B",
@@ -244,11 +245,15 @@ def _ready_judge(_: str, prompt: str, __: Any) -> str | None:
 
 
 def _symbol(model: str, prompt: str, _: Any) -> str | None:
-    match = re.search(r"chemical symbol of (\w+)", prompt)
+    """Answer with a symbol; if only the symbol "for" a long name is asked for, in a sentence."""
+    match = re.search(r"(?:chemical symbol of|(symbol for)) (\w+)", prompt)
     if not match:
         return None
-    known = {**SYMBOLS, **(SMALL_SYMBOLS if model.endswith("nano") else {})}
-    return known.get(match[1].lower(), "X")
+    is_small = model.endswith("nano")
+    known = {**SYMBOLS, **(SMALL_SYMBOLS if is_small else {})}
+    symbol = known.get(match[2].lower(), "X")
+    is_long = len(match[2]) > (SHORT_NAME if is_small else LONG_NAME)
+    return f"The symbol for {match[2]} is {symbol}." if match[1] and is_long else symbol
 
 
 def _end(_: str, prompt: str, __: Any) -> str | None:

@@ -1,6 +1,14 @@
 import pytest
 
-from evalwright.decodings import View, undo_escapes, view_base64, view_escapes, view_hex
+from evalwright.decodings import (
+    View,
+    compile_escapes,
+    select_near_escapes,
+    undo_escapes,
+    view_base64,
+    view_escapes,
+    view_hex,
+)
 
 
 @pytest.mark.parametrize(
@@ -17,6 +25,20 @@ from evalwright.decodings import View, undo_escapes, view_base64, view_escapes, 
 def test_escapes_are_undone_once(written: bytes, meant: bytes) -> None:
     assert undo_escapes(written) == meant
     assert view_escapes(View.of(written)).data == meant
+
+
+def test_only_what_is_near_an_escape_is_selected() -> None:
+    patterns = compile_escapes([b"sk-key"]).items()
+    data = b"a" * 1000 + b"%73" + b"b" * 15 + b"&#107;" + b"c" * 1000 + b"&amp;" + b"d" * 1000
+
+    selected = select_near_escapes(data, patterns, 10)
+
+    assert selected.split() == [
+        b"a" * 10 + b"%73" + b"b" * 15 + b"&#107;" + b"c" * 6,
+        b"c" * 10 + b"&amp;" + b"d" * 9,
+    ]
+    assert select_near_escapes(b"a %41 and \\d, 50 % of & x" * 9, patterns, 10) == b""
+    assert select_near_escapes(data, patterns, 1000) == data
 
 
 def test_a_skipped_escape_stays() -> None:

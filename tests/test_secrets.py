@@ -193,6 +193,29 @@ def test_a_secret_and_its_fragments_are_found_in_every_spelling(
     assert len(cleaned) < len("The key is (I think).") + 3 * len(MASK), "nothing else is left"
 
 
+LONG_TEXTS = {
+    "few escapes": "The regular expression `\\\\d+` matches digits, and `%2d` is a hyphen. "
+    + "word " * 2000,
+    "many escapes": "a%2db%2dc&amp;d " * 800,
+    "numbers": " ".join(f"0.{number**7:017d}" for number in range(700)),
+    "long words": "internationalization-of-telecommunication " * 300,
+}
+
+
+@pytest.mark.parametrize("long", LONG_TEXTS)
+def test_a_secret_in_a_long_text_is_found_in_every_spelling(long: str) -> None:
+    text, redactor = LONG_TEXTS[long], Redactor([KEY])
+    assert redactor.clean(text) is text
+
+    missed = [
+        name
+        for name, spell in SPELLINGS.items()
+        if MASK not in redactor.clean(f"{text} {spell(KEY[3:17])} {text}")
+    ]
+
+    assert missed == []
+
+
 @pytest.mark.parametrize("start", range(len(KEY) - 11))
 def test_any_twelve_characters_of_a_secret_are_redacted(start: int) -> None:
     assert Redactor([KEY]).clean(f"…{KEY[start : start + 12]}…") == "…[redacted]…"

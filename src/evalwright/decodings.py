@@ -15,6 +15,7 @@ import binascii
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 _ENTITIES = {
@@ -68,6 +69,10 @@ _LAST_CHARACTER = 0x10FFFF
 _HIGH_DIGIT = bytes(chr(n) in "01234567" for n in range(256))
 MOST_BETWEEN = 16
 """The longest separator in hex: a comma, a line break, an indent and a prefix fit in."""
+_BYTES_PER_RUN = 64
+"""With more runs than one in so many bytes, a search through all the data is faster."""
+MOST_PER_BYTE = 4 * (1 + MOST_BETWEEN)
+"""The longest encoding of a byte without escapes: UTF-16 in hex with separators."""
 
 
 class View(NamedTuple):
@@ -131,7 +136,7 @@ def compile_escapes(values: Iterable[bytes]) -> dict[bytes, re.Pattern[bytes]]:
     names = "|".join(name for name, character in _ENTITIES.items() if ord(character) in codes)
     patterns = {
         b"%": rf"%(?:{hexadecimal})",
-        b"&": rf"&(?:#|(?:{names})\b)",
+        b"&": rf"&(?:#[xX]?0*|(?:{names})\b)",
         b"\\": rf"\\(?:u(?:{wide}|\{{)|U0000|x(?:{hexadecimal})|[01{letters}]"
         rf"|\\{twice})",
     }
@@ -142,16 +147,53 @@ def _in_both_cases(code: int) -> str:
     return "".join(f"[{digit}{digit.upper()}]" for digit in f"{code:02x}")
 
 
+def select_near_escapes(
+    data: bytes, patterns: Iterable[tuple[bytes, re.Pattern[bytes]]], reach: int
+) -> bytes:
+    """Return the parts of the data within `reach` of an escape, with line breaks between.
+
+    Returns nothing without an escape, and all the data if the parts are most of it.
+    """
+    most = len(data) // (4 * reach) + 1
+    places = sorted(
+        match.span()
+        for first, pattern in patterns
+        if first in data
+        for match in islice(pattern.finditer(data), most)
+    )
+    if len(places) >= most:
+        return data
+    parts, covered = list[bytes](), 0
+    for first, last in places:
+        start, end = max(first - reach, 0), last + reach
+        if not parts or start > covered:
+            parts.append(b"\n")
+        parts.append(data[max(start, covered) : end])
+        covered = max(covered, end)
+    return b"".join(parts)
+
+
+def mark_alphabet(characters: bytes) -> bytes:
+    """Return these bytes as an alphabet for `join_runs`."""
+    return bytes(n in characters for n in range(256))
+
+
 def extend_alphabet(more: bytes) -> bytes:
     """Return the alphabet of base64 and these bytes, for `join_runs`."""
     return bytes(_TOKEN[n] or n in more for n in range(256))
 
 
 def join_runs(data: bytes, alphabet: bytes, shortest: int, separator: bytes = b"\n") -> bytes:
-    """Return the runs of characters of the alphabet that are long enough, and separators."""
+    """Return the runs of characters of the alphabet that are long enough, and separators.
+
+    If there are very many, returns all the data: to go through them would take longer.
+    """
     marks = data.translate(alphabet)
     run, end, runs = b"\1" * shortest, 0, list[bytes]()
+    most = len(data) // _BYTES_PER_RUN + 1
     while (start := marks.find(run, end)) >= 0:  # a loop: a generator would cost more
+        if len(runs) == most:
+            return data
         end = marks.find(0, start + shortest)
         if end < 0:
             end = len(data)

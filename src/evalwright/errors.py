@@ -8,7 +8,8 @@
     ├── InvalidTask            one record that breaks a rule of contract A: exit 1
     ├── BadTasks               a task file with errors that `run` refuses: exit 1
     ├── BadDataset             rows that cannot be read or distinguished, or no rows: exit 1
-    │   └── BadLog             a damaged result log, or a file that is not one: exit 1
+    │   ├── BadLog             a damaged result log, or a file that is not one: exit 1
+    │   └── FileChanged        a file of rows or records that changed while it was in use
     ├── ModelError             a model call without a usable answer; `kind` says why
     ├── SnippetFailed          an author's function without a usable result; `kind` says why
     ├── BrokenPlugin           a name that comes from a plugin that cannot be loaded: exit 4
@@ -85,6 +86,10 @@ class BadDataset(EvalwrightError):
 
 class BadLog(BadDataset):
     """A damaged result log, or a file that is not one: nothing is imported."""
+
+
+class FileChanged(BadDataset):
+    """A file of rows or records that changed while it was in use: the run stops."""
 
 
 class ModelError(EvalwrightError):

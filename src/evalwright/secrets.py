@@ -23,6 +23,7 @@ from urllib.parse import parse_qsl, unquote
 
 from evalwright.decodings import (
     MOST_BETWEEN,
+    MOST_PER_BYTE,
     View,
     compile_escapes,
     decode_hex,
@@ -32,6 +33,8 @@ from evalwright.decodings import (
     join_base32,
     join_runs,
     join_tokens,
+    mark_alphabet,
+    select_near_escapes,
     take_digits,
     undo_escapes,
     view_base32,
@@ -129,6 +132,7 @@ class Redactor:
         self._shortest_ascii = min((_count_ascii(*needle) for needle in needles), default=0)
         self._prepare_filters(needles)
         self._escapes = list(compile_escapes(known).items())
+        self._reach = MOST_PER_BYTE * max((needle.fragment for needle in needles), default=0)
         marks = [mark for mark in (b"%", b"&", b"\\") if any(mark in value for value in known)]
         self._skipped = [b"", *marks]
         """Escapes to leave: a value may end in `%`, and a text go on with two digits."""
@@ -141,7 +145,10 @@ class Redactor:
             probe for needle in needles if needle not in solid for probe in _make_probes(*needle)
         ]
         self._solid_probes = [probe for needle in solid for probe in _make_probes(*needle)]
-        self._alphabet = extend_alphabet(b"".join(needle.value for needle in solid))
+        solid_bytes = b"".join(needle.value for needle in solid)
+        self._solid_alphabet = mark_alphabet(solid_bytes)
+        self._shortest_solid = min((needle.fragment for needle in solid), default=0)
+        self._alphabet = extend_alphabet(solid_bytes)
         self._shortest_run = min(
             [self._shortest_base64, *(needle.fragment for needle in solid)], default=0
         )
@@ -178,7 +185,8 @@ class Redactor:
         for _ in range(_ROUNDS):
             if self._occurs(data):
                 return True
-            if not self._has_escapes(data):
+            data = select_near_escapes(data, self._escapes, self._reach)
+            if not data:
                 return False
             data = undo_escapes(data, skipped=skipped)
         return self._occurs(data)
@@ -226,9 +234,18 @@ class Redactor:
         return False
 
     def _occurs_in_decodings(self, data: bytes) -> bool:
-        if _has_any(data, self._probes):
+        if self._occurs_in_noise(data):
             return True
-        return b"\0" in data and _has_any(data.replace(b"\0", b""), self._probes)
+        return b"\0" in data and self._occurs_in_noise(data.replace(b"\0", b""))
+
+    def _occurs_in_noise(self, data: bytes) -> bool:
+        """Look in what was decoded, which hardly ever has a run of the characters of a key."""
+        if self._loose_probes and _has_any(data, self._loose_probes):
+            return True
+        if not self._solid_probes:
+            return False
+        runs = join_runs(data, self._solid_alphabet, self._shortest_solid)
+        return bool(runs) and _has_any(runs, self._solid_probes)
 
     def _find_spans(self, data: bytes) -> Iterator[tuple[int, int]]:
         """Yield where secrets and their fragments are, in every encoding."""

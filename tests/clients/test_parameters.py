@@ -4,8 +4,9 @@ from evalwright.clients.anthropic import AnthropicParameters
 from evalwright.clients.llama.settings import LlamaParameters, LlamaSettings
 from evalwright.clients.openai import ChatParameters
 from evalwright.clients.openai_responses import ResponsesParameters
-from evalwright.clients.parameters import COMMON_PARAMETERS, Timeouts, reject_misspelled
+from evalwright.clients.parameters import Timeouts, reject_misspelled
 from evalwright.errors import UsageError
+from evalwright.generation_parameters import COMMON_PARAMETERS
 
 
 def test_every_parameter_of_every_client_is_known() -> None:

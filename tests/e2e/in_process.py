@@ -24,18 +24,26 @@ def evalwright(
     env: Mapping[str, str] | None = None,
     stdin: str | bytes = b"",
     merged: bool = False,
+    stdout: str = "",
+    stderr: str = "",
 ) -> CompletedProcess[str]:
     """Run the command in that folder and environment, from its start to its end.
 
-    `merged`: stderr goes to stdout, as by `2>&1`.
+    `merged`: stderr goes to stdout, as by `2>&1`. `stdout` and `stderr` are files to write to, as
+    by `> FILE` and `2> FILE`: their content is not returned.
     """
     data = stdin.encode() if isinstance(stdin, str) else stdin
     with ExitStack() as stack:
-        out, err = (stack.enter_context(TemporaryFile()) for _ in range(2))
+        out, err = (stack.enter_context(_open_file(path)) for path in (stdout, stderr))
         stack.enter_context(_surroundings(cwd or Path.cwd(), os.environ if env is None else env))
         stack.enter_context(_streams(data, out, out if merged else err))
         exit_code = _exit_code(arguments)
-        return CompletedProcess(arguments, exit_code, _read_text(out), _read_text(err))
+        texts = ("" if path else _read_text(file) for path, file in ((stdout, out), (stderr, err)))
+        return CompletedProcess(arguments, exit_code, *texts)
+
+
+def _open_file(path: str) -> BinaryIO:
+    return cast("BinaryIO", Path(path).open("wb", 0) if path else TemporaryFile())
 
 
 def _exit_code(arguments: tuple[str, ...]) -> int:

@@ -293,6 +293,31 @@ def replace(path: Path) -> None:
         Path(f"{path}{ending}").unlink()
 
 
+def fold(path: Path) -> None:
+    """Leave nothing in the log."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def overwrite_whole(path: Path, content: bytes) -> None:
+    overwrite(path, 0, content)
+    os.truncate(path, len(content))
+
+
+def overwrite_by_other(path: Path) -> None:
+    """Keep the file, and write another sound store into it."""
+    other = path.with_name("new.db")
+    SqliteStore(other).close()
+    fold(path)
+    overwrite_whole(path, other.read_bytes())
+
+
+def overwrite_by_backup(path: Path) -> None:
+    """Write into the file what it was when the run began."""
+    fold(path)
+    overwrite_whole(path, path.with_name("backup.db").read_bytes())
+
+
 def move(path: Path) -> None:
     path.rename(path.with_name("moved.db"))
 
@@ -306,6 +331,8 @@ GONE: dict[str, tuple[Callable[[Path], None], str]] = {
     "moved": (move, "runs.db: the store was removed while it was in use"),
     "with its folder": (remove_folder, "runs.db: the store was removed while it was in use"),
     "replaced": (replace, "runs.db: the store was replaced by another file while it was in use"),
+    "overwritten": (overwrite_by_other, "runs.db: the store was overwritten while it was in use"),
+    "restored": (overwrite_by_backup, "runs.db: the store was overwritten while it was in use"),
     "emptied": (lambda path: os.truncate(path, 0), "runs.db: the store was emptied while it was"),
     "log removed": (
         lambda path: Path(f"{path}-wal").unlink(),
@@ -320,17 +347,29 @@ def test_a_store_that_vanishes_during_a_run_ends_it(tmp_path: Path, case: str) -
     (tmp_path / "tasks.jsonl").write_text(TASKS)
     path = tmp_path / "state" / "runs.db"
     answered = 0
+    workers = "1" if case in {"overwritten", "restored"} else "2"  # nothing is stored meanwhile
 
     async def answer(asked: Asked) -> StreamResponse:
         nonlocal answered
         answered += 1
+        if answered == 1:
+            shutil.copyfile(path, path.with_name("backup.db"))
         if answered == 10:
             vanish(path)
         return await chat("4")(asked)
 
     with ModelServer(answer) as server:
         result = in_process.evalwright(
-            *("run", "tasks.jsonl", "-m", "openai/x", "--concurrency", "2", "--store", str(path)),
+            *(
+                "run",
+                "tasks.jsonl",
+                "-m",
+                "openai/x",
+                "--concurrency",
+                workers,
+                "--store",
+                str(path),
+            ),
             cwd=tmp_path,
             env={**os.environ, "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "key"},
         )

@@ -170,6 +170,10 @@ def test_a_task_that_is_edited_during_the_run_counts_from_the_next_on(tmp_path: 
     assert [row["value"] for row in first["metrics"]] == [0.6]
     assert [row["value"] for row in again["metrics"]] == [1.0]
     assert len(server.log) == 10
+    assert first["notes"] == [
+        "tasks/ask.yaml changed during the run: the results are of its earlier content"
+    ]
+    assert again["notes"] == []
 
 
 def test_a_run_of_old_rows_that_is_gone_on_with_reads_its_own_results(tmp_path: Path) -> None:

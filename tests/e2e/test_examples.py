@@ -41,7 +41,8 @@ warned."""
 SOME = math.nan
 """A value that only the model knows: a real one may use other words on another processor."""
 Figures = dict[str, tuple[float, int] | tuple[float, int, str | None]]
-"""`task/scorer/metric`: the value, the samples behind it, and whether it has an interval."""
+"""`task/scorer/metric`, with the model after a task that has several: the value, the samples
+behind it, and whether it has an interval."""
 
 SECONDS = [0.5, 0.7, 0.4, 0.6, 1.2, 0.9, 0.3, 0.2, 1.4, 0.8]
 UNLIKE = 0.31 / 1.31
@@ -53,6 +54,12 @@ EXPECTED: dict[str, Figures] = {
     "chat": {
         "mini/string_equals/is_correct_mean": (7 / 8, 8),
         "nano/string_equals/is_correct_mean": (5 / 8, 8),
+    },
+    "two-prompts": {
+        "symbols-plain (openai/gpt-4.1-mini)/string_equals/is_correct_mean": (5 / 8, 8),
+        "symbols-plain (openai/gpt-4.1-nano)/string_equals/is_correct_mean": (3 / 8, 8),
+        "symbols-strict (openai/gpt-4.1-mini)/string_equals/is_correct_mean": (7 / 8, 8),
+        "symbols-strict (openai/gpt-4.1-nano)/string_equals/is_correct_mean": (5 / 8, 8),
     },
     "json-answers": {
         "orders/city/is_correct_mean": (1, 5),
@@ -310,6 +317,7 @@ EXCLUDED = {"left-out": {"reviews": 6}, "chained": {"review": 3}, "bad-rows": {"
 
 ASKED = {
     "chat": 16,
+    "two-prompts": 4 * 8,
     "trials": 6 * 5 + 6 * 5,
     "json-answers": 5,
     "interview": 9 + 6,
@@ -374,7 +382,15 @@ def installed(name: str) -> None:
 
 
 def figures(report: Any) -> dict[str, Any]:
-    return {f"{one['task']}/{one['scorer']}/{one['metric']}": one for one in report["metrics"]}
+    return {
+        f"{label(report, one)}/{one['scorer']}/{one['metric']}": one for one in report["metrics"]
+    }
+
+
+def label(report: Any, row: Any) -> str:
+    """The task, and its model if it has several."""
+    models = {one["model"] for one in report["metrics"] if one["task"] == row["task"]}
+    return row["task"] if len(models) == 1 else f"{row['task']} ({row['model']})"
 
 
 def test_every_example_is_expected_to_give_something() -> None:
@@ -450,7 +466,7 @@ def rows_of(report: Any) -> list[list[str]]:
     """The figures of a report, as the READMEs show them."""
     return [
         [
-            *(one["task"], one["scorer"], one["metric"]),
+            *(label(report, one), one["scorer"], one["metric"]),
             f"{one['value']:.3f}",
             "–" if one["ci_low"] is None else f"[{one['ci_low']:.3f}, {one['ci_high']:.3f}]",
             str(one["n"]),

@@ -4,6 +4,7 @@ import asyncio
 import signal
 import subprocess
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,21 @@ from tests.e2e.commands import (
     start,
     write_tasks,
 )
+from tests.e2e.projects import (
+    ASKED,
+    SOLVER,
+    run_file,
+    scorer,
+    task,
+    write_project,
+    write_rows,
+)
 from tests.living import wait_until
 from tests.servers.model_server import Asked, ModelServer, chat
 
 from evalwright import api
 
+EQUALS = '    - {type: string_equals, ground_truth: "4"}\n'
 SAMPLES, CONNECTIONS = 60, 3
 RUN = ("run", "tasks.jsonl", "-m", "openai/x", "--json", "--concurrency", str(CONNECTIONS))
 
@@ -57,12 +68,16 @@ def folder(tmp_path: Path) -> Path:
 
 
 def start_two(
-    server: ModelServer, gate: Gate, folder: Path, *options: str
+    server: ModelServer,
+    gate: Gate,
+    folder: Path,
+    *options: str,
+    command: Sequence[str] = RUN,
 ) -> tuple[subprocess.Popen[str], subprocess.Popen[str]]:
     """Start a second process when the first waits for answers; return when both wait."""
-    first = start(server, *RUN, *options, cwd=folder)
+    first = start(server, *command, *options, cwd=folder)
     wait_until(lambda: gate.waiting == CONNECTIONS or first.poll() is not None)
-    second = start(server, *RUN, *options, cwd=folder)
+    second = start(server, *command, *options, cwd=folder)
     wait_until(lambda: gate.waiting == 2 * CONNECTIONS or second.poll() is not None)
     return first, second
 
@@ -85,6 +100,43 @@ def test_two_processes_share_a_run_and_print_the_same_report(folder: Path) -> No
     for result in results:
         assert f"sharing run {run.id} with another process" in result.stderr
     assert len(outcomes_in(folder)) == SAMPLES
+
+
+def test_processes_share_tasks_whose_rows_are_results_of_others(tmp_path: Path) -> None:
+    """The later task asks about each answer of the first, and the last one counts both."""
+    later = SOLVER.replace("{key: rows}", "{key: ask, source: task_result}")
+    later = later.replace("{{ sample.question }}", "about {{ sample.sample.question }}")
+    counted = "  evaluated_entity_type: dataset\n  dataset: {key: again, source: task_result}\n"
+    snippet = "def compute_scores(sample):\n    return {'ok': len(sample['sample']['sample'])}"
+    write_project(
+        tmp_path,
+        run=run_file(
+            ASKED,
+            "{key: again, task_key: again, model_key: openai$x}",
+            "{key: counted, task_key: counted}",
+        ),
+        tasks__ask=task(f"{SOLVER}  scorers:\n{EQUALS}"),
+        tasks__again=task(f"{later}  scorers:\n{EQUALS}", "again"),
+        tasks__counted=task(f"{counted}  scorers:\n{scorer(snippet)}", "counted"),
+    )
+    write_rows(tmp_path, [{"question": f"t{number}"} for number in range(SAMPLES)])
+    gate = Gate(free=10)
+    with ModelServer(gate) as server:
+        command = ("run", "run.yaml", "--json", "--concurrency", str(CONNECTIONS))
+        processes = start_two(server, gate, tmp_path, command=command)
+        gate.open()
+        results = [finished(process) for process in processes]
+
+    asked = [f"{about}t{number}" for about in ("", "about ") for number in range(SAMPLES)]
+    assert gate.prompts == dict.fromkeys(asked, 1)
+    reports = [report_of(result) for result in results]
+    assert metrics_of(reports[0]) == metrics_of(reports[1])
+    assert {row["task"]: row["n"] for row in reports[0]["metrics"]} == dict.fromkeys(
+        ("ask", "again", "counted"), SAMPLES
+    )
+    (run,) = api.runs(str(tmp_path / ".evalwright" / "runs.db"))
+    assert run.status == "finished"
+    assert len(outcomes_in(tmp_path)) == 3 * SAMPLES
 
 
 def test_a_killed_process_costs_its_requests_in_flight_and_loses_nothing(folder: Path) -> None:

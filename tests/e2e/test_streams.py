@@ -61,6 +61,35 @@ def test_a_full_device_as_standard_output_is_named(folder: Path, name: str) -> N
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no /dev/full")
+def test_full_devices_do_not_change_the_exit_code_but_for_lost_output(folder: Path) -> None:
+    codes = {
+        f"run {TASKS} -m scripted/oracle --store full.db --fresh": (0, 4),
+        "run tasks.jsonl -m scripted/none --store full.db": (2, 2),
+        "run none.jsonl -m scripted/oracle": (2, 2),
+        "report --store runs.db": (0, 4),
+        "report --store none.db": (2, 2),
+        "show --store runs.db --page 9": (0, 0),
+        "list models": (0, 4),
+        "export --store runs.db --format csv": (0, 4),
+        "validate bad.jsonl": (1, 4),
+        "lint bad.jsonl": (0, 0),
+        "schema none": (2, 2),
+        "none": (2, 2),
+        "": (2, 2),
+    }
+
+    found = {}
+    for line in codes:
+        runs = (
+            in_process.evalwright(*line.split(), cwd=folder, stdout=stdout, stderr="/dev/full")
+            for stdout in ("", "/dev/full")
+        )
+        found[line] = tuple(done.returncode for done in runs)
+
+    assert found == codes
+
+
 @pytest.mark.parametrize("name", ["run", "exec"])
 @pytest.mark.parametrize("closed", [">&-", "2>&- >/dev/null", "<&- >&- 2>&-"])
 def test_closed_streams_do_not_change_the_exit_code(folder: Path, name: str, closed: str) -> None:

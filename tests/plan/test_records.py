@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evalwright.errors import BadTasks, Unreadable, UsageError
+from evalwright.errors import BadTasks, FileChanged, Unreadable, UsageError
 from evalwright.plan.options import parse_options
 from evalwright.plan.outline import PrimaryMetric
 from evalwright.plan.plan import Job, Plan
@@ -115,7 +115,7 @@ def test_a_file_that_changes_between_planning_and_running_stops_the_run(
 
     written(Path(path), record("a"), line)
 
-    with pytest.raises(Unreadable, match=r"tasks\.jsonl: the file changed while it was in use"):
+    with pytest.raises(FileChanged, match=r"tasks\.jsonl: the file changed while it was in use"):
         next(jobs)
 
 

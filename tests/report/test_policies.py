@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 from tests.report.made import outcome, report_of
 
+from evalwright.plan.outline import PlanOutline
 from evalwright.report.policies import (
     Judgement,
     Operator,
@@ -535,7 +536,7 @@ def test_other_runs_are_looked_for_only_if_a_rule_asks() -> None:
 
 def test_the_figures_of_task_records_have_keys_too() -> None:
     report = report_of([outcome("m", "1", 1.0), outcome("m", "2", 0.0), outcome("m", "3", None)])
-    own = report_evidence(report, "", limit=None)
+    own = report_evidence(report, PlanOutline(tasks=(), models=()))
     found = judged(at_least(0.5, "mean", {"metric_keys": ["mean"], "scorer_keys": ["record"]}), own)
 
     assert found.holds
@@ -548,7 +549,7 @@ def test_a_report_of_a_stopped_run_is_not_finished() -> None:
     report = report_of([outcome("m", "1", 1.0)], unfinished=2, stopped=True)
 
     assert (
-        report_evidence(report, "", limit=None).unfinished
+        report_evidence(report, PlanOutline(tasks=(), models=())).unfinished
         == "is not finished (stopped; samples done: 1)"
     )
 

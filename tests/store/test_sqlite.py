@@ -587,6 +587,19 @@ def test_nothing_is_kept_of_a_batch_that_breaks(store: SqliteStore) -> None:
     assert [row.task for row in store.rows("a")] == ["new"]
 
 
+def test_a_log_that_others_fold_into_the_file_is_no_reason_to_stop(
+    path: Path, store: SqliteStore
+) -> None:
+    begin(store)
+    with closing(SqliteStore(path)) as other, closing(sqlite3.connect(path)) as connection:
+        for number in range(8):
+            (other if number % 4 == 3 else store).append("a", [outcome(number)])
+            if number % 2:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    assert store.count("a") == (8, 0)
+
+
 def test_a_run_longer_than_a_piece_comes_whole_and_in_order(store: SqliteStore) -> None:
     begin(store)
     jobs = [

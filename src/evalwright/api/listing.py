@@ -99,8 +99,7 @@ def show_samples(  # noqa: PLR0913 - one keyword each
         run = opened.find(name)
         if model is not None:
             model = _model_of(run, model)
-        if task is not None:
-            _check_task(run, task)
+        tasks = None if task is None else _find_tasks(run, task)
         outcomes = (
             opened.outcomes(run.id, failed=failed, model=model)
             if sample_id is None
@@ -112,7 +111,7 @@ def show_samples(  # noqa: PLR0913 - one keyword each
         for outcome in outcomes:
             categories[_category_of(outcome)] = None
             wanted = failed in {None, outcome.failure is not None}
-            of_these = task in {None, outcome.task} and model in {None, outcome.model}
+            of_these = (tasks is None or outcome.task in tasks) and model in {None, outcome.model}
             of_these = of_these and category in {None, _category_of(outcome)}
             if wanted and of_these and (is_wrong(outcome) or not wrong):
                 yield outcome
@@ -178,6 +177,7 @@ def _list_run(store: Store, run: Run) -> ListedRun:
         total=plan.total if manifest else done,
         failed=failed,
         imported=bool(manifest and manifest.imported),
+        changed_files=list(manifest.changed_files) if manifest else [],
         **(_describe_results(manifest) if manifest else {}),
     )
 
@@ -216,13 +216,17 @@ def _model_of(run: Run, name: str) -> str:
     )
 
 
-def _check_task(run: Run, name: str) -> None:
-    known = [task.name for task in read_manifest(run).plan.tasks]
-    if name not in known:
-        raise UnknownName(
-            f"run {run.id} has no task `{name}`; it has {', '.join(f'`{task}`' for task in known)}",
-            hint=suggest(name, known),
-        )
+def _find_tasks(run: Run, name: str) -> set[str]:
+    """Return the task with this name, or the variants of the specification with this key."""
+    tasks = read_manifest(run).plan.tasks
+    found = {task.name for task in tasks if name in task.names}
+    if found:
+        return found
+    known = [task.name for task in tasks]
+    raise UnknownName(
+        f"run {run.id} has no task `{name}`; it has {', '.join(f'`{task}`' for task in known)}",
+        hint=suggest(name, known),
+    )
 
 
 def _category_of(outcome: Outcome) -> str:

@@ -47,11 +47,13 @@ def run_project(
     with closing(open_store(options.store, durable=options.durable)) as store:
         finder = make_earlier_finder(options.store)
         resolved = resolve_project(path, models, options, tell=progress.tell, find_earlier=finder)
+        resolved = structs.replace(resolved, object_models=frozenset(connections or ()))
         if models and all(spec.task.evaluates != "model" for spec in resolved.specs):
             raise UsageError(
                 f"{path}: none of its tasks calls a model, so `-m {models[0]}` has no effect"
             )
         plan = compile_run(resolved, options, store=store, progress=progress)
+        refuse_secrets(plan.models, {}, resolved.secrets)
         connect = project_connector(
             resolved, options, evaluated=plan.live_models, tell=progress.tell
         )

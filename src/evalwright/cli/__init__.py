@@ -18,7 +18,8 @@ from typing import Any
 import click
 
 from evalwright._version import __version__
-from evalwright.cli.messages import discard, print_message
+from evalwright.cli.messages import discard, drop_unwritable_messages, print_message, write_message
+from evalwright.text.visible import visible
 
 COMMANDS = {
     "init": "Create a small example project.",
@@ -128,7 +129,8 @@ def main() -> None:
         if not isinstance(error, EvalwrightError):
             import traceback
 
-            traceback.print_exc()  # a bug, ours or a plugin's; Python's exit 1 is taken: "bad"
+            # A bug, ours or a plugin's. Python's exit 1 is taken: "bad".
+            write_message(visible(traceback.format_exc()))
             sys.exit(EvalwrightError.exit_code)
         print_message(f"evalwright: {error.message}")
         if error.hint:
@@ -182,7 +184,8 @@ def _show(error: click.ClickException) -> None:
     """Print an error of click like any other error; without arguments, print the help."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     if not sys.argv[1:] or context is None:
-        error.show()
+        with drop_unwritable_messages():
+            error.show()
         return
     message = error.format_message().rstrip(".")
     print_message(f"evalwright: {message[:1].lower()}{message[1:]}")

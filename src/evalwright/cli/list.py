@@ -46,9 +46,7 @@ def command(kind: str, *, store: str | None, as_json: bool) -> None:
         rows = [(f"{model.provider}/…", _origin(model), model.about) for model in models]
         print_list(models, ("model", "from", "what"), rows, as_json=as_json)
         if not as_json:
-            click.echo(
-                "to use a different address, set NAME_BASE_URL, such as OPENAI_BASE_URL", err=True
-            )
+            print_message("to use a different address, set NAME_BASE_URL, such as OPENAI_BASE_URL")
     else:
         types = api.list_components(kind)
         rows = [(each.type, _origin(each), each.about) for each in types]

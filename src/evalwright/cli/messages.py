@@ -6,6 +6,8 @@ with all that follow: it must not end the work that it is about.
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from shutil import get_terminal_size
 from typing import TextIO
 
@@ -27,8 +29,15 @@ def print_message(text: str) -> None:
 
 def write_message(text: str, *, color: bool | None = None) -> None:
     """Write a text to stderr as it is."""
-    try:
+    with drop_unwritable_messages():
         click.echo(text, nl=False, err=True, color=color)
+
+
+@contextmanager
+def drop_unwritable_messages() -> Iterator[None]:
+    """Drop this message and all that follow if stderr cannot be written."""
+    try:
+        yield
     except OSError:
         discard(sys.stderr)
 

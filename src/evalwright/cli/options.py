@@ -1,6 +1,5 @@
 """Options that several commands share, and how their values are parsed."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -8,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 import click
 
 from evalwright.errors import UsageError
+from evalwright.generation_parameters import parse_parameter_value
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 COUNT = click.IntRange(min=1)
@@ -174,7 +174,8 @@ model_options = combine(
         "models",
         multiple=True,
         metavar="MODEL",
-        help="Model to evaluate: provider/model or provider/model@URL. Repeat to compare models.",
+        help="Model to evaluate: provider/model, provider/model?NAME=VALUE with generation "
+        "parameters of its own, or provider/model@URL. Repeat to compare models.",
     ),
     click.option(
         "-p",
@@ -283,10 +284,7 @@ def parse_parameters(pairs: tuple[str, ...]) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
     for pair in pairs:
         name, value = _split_pair(pair, option="-p", form="NAME=VALUE")
-        try:
-            parameters[name] = json.loads(value)
-        except ValueError:
-            parameters[name] = value
+        parameters[name] = parse_parameter_value(value)
     return parameters
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from evalwright import api
+from evalwright.cli.messages import print_message
 from evalwright.cli.options import COUNT, json_option, store_option
 from evalwright.cli.output import write_blocks, write_json_list, write_result
 from evalwright.report.export import outcome_row
@@ -71,6 +72,6 @@ def command(
     else:
         write_blocks(chain.from_iterable(map(sample_lines, found)))
     if first is None:
-        click.echo("no matching outcomes" if page in {None, 1} else f"no page {page}", err=True)
+        print_message("no matching outcomes" if page in {None, 1} else f"no page {page}")
     elif page is not None and next(samples, None) is not None:
-        click.echo(f"more outcomes: add --page {page + 1}", err=True)
+        print_message(f"more outcomes: add --page {page + 1}")

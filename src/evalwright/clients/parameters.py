@@ -12,7 +12,7 @@ Three parameters apply to the client. They are not sent and do not change the re
     total_timeout_s        600   until the reply is complete
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from evalwright.clients.providers import PROVIDERS, Address, locate
 from evalwright.errors import ModelError, UsageError
-from evalwright.nearest import nearest
+from evalwright.generation_parameters import EXTRA, correct_parameter
 from evalwright.types import ModelOptions, Request
 
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
@@ -45,27 +45,17 @@ class SamplingParameters(Struct, frozen=True, kw_only=True):
     stream: bool | None = None
 
 
-EXTRA = "extra."
 _ADDRESSES = ("base_url", "api_base")
 _NEVER_EXTRA = {"input", "messages", "model", "stream"}
-_MOST_ADDED = 2
-"""Longest extra suffix of a misspelled name; `stop_token_ids` is a different parameter."""
-
-COMMON_PARAMETERS = (
-    *("temperature", "max_tokens", "top_p", "top_k", "seed", "stop", "n", "logprobs"),
-    *("top_logprobs", "frequency_penalty", "presence_penalty", "logit_bias", "response_format"),
-    *("tools", "tool_choice", "reasoning_effort", "max_completion_tokens", "max_output_tokens"),
-    *("stream", "include", "instructions", "text", "reasoning", "store", "stop_sequences"),
-    *("system", "thinking", "min_p", "grammar", "json_schema", "cache_prompt", "dimensions"),
-    *("user", "slots", "context", "threads", *Timeouts.__struct_fields__),
-)
-"""Names that a misspelled name is compared with, most likely first."""
-_ALIKE = ("min_keep", "min_tokens", "n_probs", "safe_prompt", "speed", "think", "top_a", "top_h")
-"""Parameter names of some servers that are similar to common names."""
 
 
-def reject_misspelled(parameters: Mapping[str, Any], *, model: str) -> None:
-    """Reject addresses, and unknown parameters whose names are similar to common ones."""
+def reject_misspelled(
+    parameters: Mapping[str, Any], *, model: str, in_name: Collection[str] = ()
+) -> None:
+    """Reject addresses, and unknown parameters whose names are similar to common ones.
+
+    `in_name` lists the parameters that the model's name sets; `-p` sets the others.
+    """
     for name in parameters:
         if name in _ADDRESSES:
             server = PROVIDERS.get(model.partition("/")[0])
@@ -75,13 +65,10 @@ def reject_misspelled(parameters: Mapping[str, Any], *, model: str) -> None:
                 if server
                 else "only provider models have an address, such as openai/MODEL@http://…",
             )
-        if name in COMMON_PARAMETERS or name in _ALIKE or name.startswith(EXTRA):
-            continue
-        meant = nearest(name, COMMON_PARAMETERS)
-        if meant and not (name.startswith(meant) and len(name) > len(meant) + _MOST_ADDED):
+        if meant := correct_parameter(name):
             raise UsageError(
                 f"`{name}` is not a parameter of {model}; did you mean `{meant}`?",
-                hint=f"`-p {EXTRA}{name}=…` sends it unchanged",
+                hint=f"`{'?' if name in in_name else '-p '}{EXTRA}{name}=…` sends it unchanged",
             )
 
 

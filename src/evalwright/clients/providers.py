@@ -9,13 +9,13 @@ A provider's own address requires a key. At any other base URL, the server decid
 only in headers: a base URL with a user, a password or a query is rejected.
 """
 
-import re
 from collections.abc import Mapping
 
 from msgspec import Struct, structs
 from yarl import URL
 
 from evalwright.errors import UnknownName, UsageError
+from evalwright.generation_parameters import split_address
 from evalwright.lines import refuse_nul
 from evalwright.nearest import suggest
 
@@ -63,17 +63,14 @@ PROVIDERS: dict[str, Provider] = {
 }
 
 
-_AT_ADDRESS = re.compile(r"@(?=https?://)").split
-
-
-def split_address(provider: str, name: str) -> tuple[str, str]:
+def split_provider_address(provider: str, name: str) -> tuple[str, str]:
     """Split `model@URL` into model and address; the address may be empty."""
-    model, *addresses = _AT_ADDRESS(name, maxsplit=1)
-    if addresses and provider not in PROVIDERS:
+    model, address = split_address(name)
+    if address and provider not in PROVIDERS:
         raise UsageError(
             f"{provider} models have no address", hint=f"write {provider}/{model}, without the `@`"
         )
-    return model, "".join(addresses)
+    return model, address
 
 
 class Address:

@@ -109,10 +109,11 @@ def _select_tasks(matchups: Sequence[Matchup], options: ComparisonOptions) -> li
         return list(matchups)
     known = dict.fromkeys(matchup.a.task.name for matchup in matchups)
     for task in options.tasks:
-        if task not in known:
+        if not any(task in matchup.a.task.names for matchup in matchups):
             names = ", ".join(f"`{name}`" for name in known)
             raise UsageError(f"the runs share no task `{task}`; they share {names}")
-    return [matchup for matchup in matchups if matchup.a.task.name in options.tasks]
+    wanted = set(options.tasks)
+    return [matchup for matchup in matchups if not wanted.isdisjoint(matchup.a.task.names)]
 
 
 def _compare_pairing(

@@ -23,7 +23,7 @@ from msgspec import Struct
 from evalwright.datasets.csv_file import CsvFile
 from evalwright.datasets.faults import UnreadableLines
 from evalwright.datasets.json_files import JsonFile, JsonLinesFile, to_json_row
-from evalwright.errors import BadDataset, Unreadable, UsageError
+from evalwright.errors import BadDataset, FileChanged, Unreadable, UsageError
 from evalwright.lines import EXPANSION, expands_too_far, show_path
 from evalwright.nearest import nearest, suggest
 
@@ -277,15 +277,20 @@ class FileRows:
         try:
             seen = monotonic()
             interval_s = _LOOK_S if self._identity[_SIZE] > _SMALL_BYTES else 0.0
+            last: dict[str, Any] | None = None
             for row in self._format.rows():
                 if (now := monotonic()) - seen > interval_s:  # before the row is used
                     self._refuse_changes()
                     seen = now
-                yield row
+                if last is not None:
+                    yield last
+                last = row
         except (ValueError, LookupError):  # caused by a table that differs from the first reading
             self._refuse_changes()
             raise
         self._refuse_changes()
+        if last is not None:  # after this one, the file may change
+            yield last
 
     def lines(self) -> Iterator[int]:
         """Yield the line in which each row starts, or minus its number if there are no lines."""
@@ -333,9 +338,9 @@ def identify_file(
 
 
 def refuse_changes(path: str | Path, identity: tuple[int, ...]) -> None:
-    """Raise `BadDataset` if the file's identity has changed."""
+    """Raise `FileChanged` if the file's identity has changed."""
     if identify_file(path) != identity:
-        raise BadDataset(
+        raise FileChanged(
             f"{show_path(path)}: the file changed while it was in use",
             hint="run the command again: the file has changed since it was checked",
         )

@@ -1,13 +1,14 @@
 """Base class of dataset sources."""
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Struct
 from pydantic import Field
 
-from evalwright.components import Component, ComponentUnion
+from evalwright.components import Component, ComponentUnion, Location
 from evalwright.datasets.column_types import ColumnType
 from evalwright.datasets.reading import Reader, ReadOptions
 from evalwright.datasets.rows import Missing, Rows
@@ -76,9 +77,24 @@ class SourceSpec(Component):
         """Return a reader of all rows."""
         raise NotImplementedError
 
+    def files(self) -> Iterator[str]:
+        """Yield the files that the fields name, and those in the folders that they name."""
+        for value in vars(self).values():
+            for location in value if isinstance(value, list | tuple) else [value]:
+                if isinstance(location, Location):
+                    yield from _list_files(location.path)
+
     def label(self) -> str:
         """Return the name of the source, for messages."""
         raise NotImplementedError
+
+
+def _list_files(path: Path) -> Iterator[str]:
+    if not path.is_dir():
+        yield str(path)
+        return
+    for folder, _, names in os.walk(path):
+        yield from (str(Path(folder) / name) for name in sorted(names))
 
 
 AnySource = Annotated[SourceSpec, ComponentUnion("datasets")]

@@ -137,7 +137,6 @@ def _build_spec(task: Task, document: TaskDocument, options: RunOptions) -> Reso
         task=document,
         written=DocumentPart(written),
         values={},
-        model_key=None,
         dataset_keys={"": task.key},
         trials=options.trials or task.trials,
         run_trials=options.trials,

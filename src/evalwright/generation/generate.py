@@ -28,7 +28,8 @@ from evalwright.event_loop import run_async
 from evalwright.generation.resources import GeneratorResources
 from evalwright.generation.synthesis import GenerationJob, generate_file
 from evalwright.plan.options import STATE, RunOptions
-from evalwright.plan.project import ExternalRows, model_name, refuse_errors
+from evalwright.plan.project import ExternalRows, refuse_errors
+from evalwright.plan.project_models import model_name
 from evalwright.plan.task_results import result_of
 from evalwright.ports import Store
 from evalwright.report.tables import dollars

@@ -26,6 +26,7 @@ from evalwright.session.progress import Progress
 from evalwright.session.project_models import Keyless, connect_model
 from evalwright.session.snippets import open_snippets
 from evalwright.spec.documents.project import Project
+from evalwright.spec.documents.resolve.entities import model_key_of
 from evalwright.spec.documents.resolve.generations import Generation
 from evalwright.spec.documents.resolve.placeholders import find_secrets, reveal_secret
 from evalwright.types import NOTHING, Completion, ModelOptions, Request, Sample, Usage
@@ -149,7 +150,8 @@ class GeneratorResources:
 
     def _create_snippet_pool(self) -> Snippets | None:
         generator, models = self._generation.document, self._project.models
-        keys = [key for key in generator.definition.model_keys if key in models]
+        named = map(model_key_of, generator.definition.model_keys)
+        keys = [key for key in named if key in models]
         documents = (generator, *(models[key].document for key in keys))
         snippets = [snippet for document in documents for snippet in snippets_in(document)]
         if not snippets:

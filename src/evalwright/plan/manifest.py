@@ -78,6 +78,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     """The models that read the sample, not only the request."""
     notes: tuple[str, ...] = ()
     stopped: StopFacts | None = None
+    changed_files: tuple[str, ...] = ()
+    """The files that changed while the run was using them."""
     folder: str = ""
     """The folder that the paths of the command are relative to."""
     command: Command = field(default=Command(), name="told")

@@ -1,11 +1,13 @@
 """How a model is named: `provider/model` and `provider:model` are the same model.
 
-`@URL` after either sets the address.
+`@URL` after either sets the address. `?NAME=VALUE&…` before the address sets generation parameters;
+their order does not matter.
 """
 
 from collections.abc import Sequence
 
 from evalwright.errors import NoInput, UsageError
+from evalwright.generation_parameters import split_parameters, with_parameters
 
 
 def canonical_name(model: str) -> str:
@@ -17,8 +19,10 @@ def canonical_name(model: str) -> str:
             hint=f"write `-m openai/MODEL@{address}`, or set OPENAI_BASE_URL and write "
             "`-m openai/MODEL`",
         )
-    provider, colon, rest = model.partition(":")
-    return f"{provider}/{rest}" if colon and "/" not in provider else model
+    base, parameters = split_parameters(model)
+    provider, colon, rest = base.partition(":")
+    base = f"{provider}/{rest}" if colon and "/" not in provider else base
+    return with_parameters(base, parameters)
 
 
 def canonical_names(models: str | Sequence[str]) -> list[str]:

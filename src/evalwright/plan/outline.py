@@ -51,6 +51,10 @@ class TaskOutline(Struct, frozen=True, kw_only=True):
     name: str
     task_key: str = ""
     display_name: str = ""
+    specification: str = ""
+    """The key of the task specification, if the task is one of its variants."""
+    variant: str = ""
+    """The name of the variant."""
     kind: EvaluatedEntity = "model"
     path: str = ""
     """The file that the task was read from, if it is its own file."""
@@ -93,6 +97,11 @@ class TaskOutline(Struct, frozen=True, kw_only=True):
     def invalid(self) -> int:
         """Number of invalid records or bad rows that were left out."""
         return self.excluded_rows or len(self.issues)
+
+    @property
+    def names(self) -> set[str]:
+        """The names by which the task can be selected: its own, and that of its specification."""
+        return {self.name, self.specification} - {""}
 
     @property
     def tries(self) -> int:

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from evalwright.errors import UsageError
 from evalwright.plan.finalization import Finalization
+from evalwright.plan.input_files import InputFile
 from evalwright.plan.outline import PlanOutline, Ranking, TaskOutline
 from evalwright.ports import Scorer, Snippets, Solver
 from evalwright.secrets import Secret
@@ -172,6 +173,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """What generating the rows cost."""
     notes: tuple[str, ...] = ()
     """Notes about the samples for the report."""
+    files: tuple[InputFile, ...] = ()
+    """The files that the tasks and their samples are from."""
     imported: str = ""
     """The path that all results were imported from."""
     current_run: CurrentRun = field(default_factory=CurrentRun)

@@ -12,16 +12,19 @@ from msgspec import Struct, structs
 from evalwright.components import Snippet, snippets_in
 from evalwright.datasets.rows import Rows
 from evalwright.errors import BadTasks, Unreadable, UsageError
+from evalwright.generation_parameters import split_parameters
 from evalwright.metrics.scores import EvidenceMetric
 from evalwright.plan.finalization import Finalization, ScorerMetrics
-from evalwright.plan.model_names import canonical_name
+from evalwright.plan.input_files import watch_files
 from evalwright.plan.options import RunOptions
 from evalwright.plan.outline import NO_MODEL, TaskOutline
 from evalwright.plan.plan import CurrentRun, Plan, RecordedResults, TaskPlan, TaskRuntime
+from evalwright.plan.project_models import model_name
 from evalwright.plan.row_checks import check_columns
 from evalwright.plan.rows import (
     earlier_result_notes,
     link_task_results,
+    list_files,
     open_rows,
     read_samples,
     result_sources,
@@ -40,7 +43,6 @@ from evalwright.secrets import Secret, find_credentials, secrets_in
 from evalwright.solvers.pass_through_solver import PassThroughSolver
 from evalwright.solvers.single_turn_solver import ChoiceSolver, SingleTurnSolver
 from evalwright.spec.documents.checks.build import find_parts
-from evalwright.spec.documents.models.model import ProviderModel
 from evalwright.spec.documents.models.task import SystemTask
 from evalwright.spec.documents.project import Project, read_config, read_project
 from evalwright.spec.documents.resolve.earlier import FindEarlier
@@ -67,6 +69,8 @@ class ResolvedProject(Struct, frozen=True, kw_only=True):
     specs: tuple[ResolvedSpec, ...]
     models: tuple[str, ...] = ()
     """Models that replace those of the project."""
+    object_models: frozenset[str] = frozenset()
+    """Those that are Python objects, which have no generation parameters."""
     environment: Mapping[str, str] = {}
     """The environment of documents and clients."""
 
@@ -175,6 +179,7 @@ def compile_project(
     """Compile a resolved project. Every dataset is read once, to its end."""
     external = external or ExternalRows()
     specs, recorded, current_run = resolved.specs, external.recorded, CurrentRun()
+    files = watch_files(list_files(resolved.project, specs))  # before rows are read
     opened = {**external.opened} or open_rows(
         resolved.project, specs, store=store, current_run=current_run, generated=external.files
     )
@@ -220,6 +225,7 @@ def compile_project(
             *_earlier_run_notes(specs),
             *_single_trial_notes(specs, options.trials),
         ),
+        files=files,
         current_run=current_run,
     )
     return _mark_dependent_rows(plan, resolved, store)
@@ -366,16 +372,21 @@ def _evaluated_models(spec: ResolvedSpec, resolved: ResolvedProject) -> tuple[st
     solver = getattr(spec.task.definition, "solver", None)
     if solver is None or (isinstance(solver, PassThroughSolver) and not resolved.models):
         return (NO_MODEL,)
-    if resolved.models:
+    if resolved.models and not spec.parameters:
         return resolved.models
-    named = spec.model_key or NO_MODEL
-    return (NO_MODEL,) if named == PLACEHOLDER_MODEL else (resolved.model_name(named),)
+    project, parameters = resolved.project, spec.parameters
+    names = (
+        key if key in resolved.object_models else model_name(project, key, parameters)
+        for key in resolved.models or spec.model_keys
+        if key != PLACEHOLDER_MODEL
+    )
+    return tuple(dict.fromkeys(names)) or (NO_MODEL,)
 
 
 def _declared_tasks(spec: ResolvedSpec, resolved: ResolvedProject) -> set[MLTask]:
     """The tasks that the evaluated models are declared for; a provider's model is for chat."""
-    keys = resolved.models or (spec.model_key,)
-    entities = [resolved.project.models.get(key) for key in keys if key]
+    keys = [split_parameters(key)[0] for key in resolved.models or spec.model_keys]
+    entities = [resolved.project.models.get(key) for key in keys]
     return {
         getattr(entity.document if entity else None, "task", "chat_completion")
         for entity in entities
@@ -401,17 +412,6 @@ def _single_trial_notes(specs: Sequence[ResolvedSpec], trials: int | None) -> It
         if trials is None and (not why or spec.task.evaluates != "model"):
             continue
         yield f"{spec.key}: one trial per sample: the task {why or 'calls no model'}"
-
-
-def model_name(project: Project, key: str) -> str:
-    """Return the name in reports of the model with this key: `provider/model` if declared so.
-
-    The key form is lossy, and the same model must not be paid for under two names.
-    """
-    declared = project.models.get(key)
-    if declared is not None and isinstance(declared.document, ProviderModel):
-        return declared.document.model
-    return canonical_name(key) if "/" in key or ":" in key else key
 
 
 def project_secrets(project: Project, environment: Mapping[str, str]) -> tuple[Secret, ...]:

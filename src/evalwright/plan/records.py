@@ -5,7 +5,6 @@ Compiling reads every file once, to its end, and keeps only counts and issues; r
 again, line by line. So a file of a million records is a plan of a few hundred bytes.
 """
 
-import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
@@ -15,9 +14,10 @@ from time import monotonic
 
 from msgspec import Struct, structs
 
-from evalwright.errors import BadTasks, NoInput, Unreadable, UsageError
+from evalwright.errors import BadTasks, FileChanged, NoInput, UsageError
 from evalwright.lines import STDIN, read_batches
 from evalwright.metrics.terms import SampleTerms
+from evalwright.plan.input_files import InputFile, identify_file, watch_files
 from evalwright.plan.options import RunOptions
 from evalwright.plan.outline import MetricOutline, PrimaryMetric, TaskOutline
 from evalwright.plan.plan import Plan, PlannedSample, TaskPlan, TaskRuntime
@@ -48,33 +48,29 @@ class RecordSamples(Struct, frozen=True, kw_only=True):
     """What `identify_file` returned when the file was checked; empty to accept any content."""
 
     def planned_samples(self) -> Iterator[PlannedSample]:
-        """Yield the samples in the order of the file; `Unreadable` if it has changed since."""
+        """Yield the samples in the order of the file; `FileChanged` if it has changed since."""
         self._refuse_changes()
         seen = monotonic()
+        last: PlannedSample | None = None
         for record in islice(read_valid(self.path, bad=self.bad_lines), self.limit):
             if (now := monotonic()) - seen > _LOOK_S:
                 self._refuse_changes()
                 seen = now
+            if last is not None:
+                yield last
             trials = self.trials or record.samples
-            yield PlannedSample(Sample(record.task_id, record), trials, record.category)
+            last = PlannedSample(Sample(record.task_id, record), trials, record.category)
         self._refuse_changes()
+        if last is not None:  # after this one, the file may change
+            yield last
 
     def _refuse_changes(self) -> None:
         current = identify_file(self.path)
         if self.identity and current and current != self.identity:
-            raise Unreadable(
+            raise FileChanged(
                 f"{self.path}: the file changed while it was in use",
                 hint="run again: samples whose record is unchanged are reused",
             )
-
-
-def identify_file(path: str) -> tuple[int, ...]:
-    """Return device, inode, size and time of a file; nothing if it is gone."""
-    try:
-        status = os.stat(path)  # noqa: PTH116 - faster, and takes any text
-    except OSError:
-        return ()
-    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def compile_records(paths: Sequence[str], models: Sequence[str], options: RunOptions) -> Plan:
@@ -90,7 +86,7 @@ def compile_records(paths: Sequence[str], models: Sequence[str], options: RunOpt
             "task files are read twice, so `run` cannot read standard input or a pipe",
             hint="write them to a file first",
         )
-    identities = [identify_file(path) for path in paths]  # before their content is read
+    files = watch_files(paths)  # before their content is read
     outlines = [
         _check_file(name, path, tuple(models), options)
         for name, path in zip(_task_names(paths), paths, strict=True)
@@ -103,9 +99,10 @@ def compile_records(paths: Sequence[str], models: Sequence[str], options: RunOpt
     runtime = _runtime(options)
     return Plan(
         tasks=tuple(
-            _task_plan(outline, runtime, options, identity)
-            for outline, identity in zip(outlines, identities, strict=True)
+            _task_plan(outline, runtime, options, file)
+            for outline, file in zip(outlines, files, strict=True)
         ),
+        files=files,
         models=tuple(models),
         limit=options.limit,
         trials=options.trials,
@@ -127,14 +124,14 @@ def _runtime(options: RunOptions) -> TaskRuntime:
 
 
 def _task_plan(
-    outline: TaskOutline, runtime: TaskRuntime, options: RunOptions, identity: tuple[int, ...]
+    outline: TaskOutline, runtime: TaskRuntime, options: RunOptions, file: InputFile
 ) -> TaskPlan:
     samples = RecordSamples(
         path=outline.path,
         bad_lines=frozenset(issue.line for issue in outline.issues),
         limit=options.limit,
         trials=options.trials,
-        identity=identity,
+        identity=file.identity,
     )
     return TaskPlan(outline=outline, samples=samples, runtime=runtime)
 

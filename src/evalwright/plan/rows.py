@@ -164,7 +164,17 @@ def _result_keys(project: Project, spec: ResolvedSpec) -> Iterator[str]:
 def link_task_results(project: Project, specs: Sequence[ResolvedSpec]) -> list[ResolvedSpec]:
     """Make a specification whose dataset is the result of another wait for that result."""
     planned = {spec.key for spec in specs}
-    return [_link_task_result(project, spec, planned) for spec in specs]
+    linked = [_link_task_result(project, spec, planned) for spec in specs]
+    for spec in specs:
+        for key in result_sources(project, spec):
+            variants = [each.key for each in specs if each.written_key == key]
+            if variants and key not in planned:
+                raise BadTasks(
+                    f"{spec.key}: its rows are the result of `{key}`, which has several variants: "
+                    "nothing was run",
+                    hint=f"name one of them: {', '.join(variants)}",
+                )
+    return linked
 
 
 def _link_task_result(project: Project, spec: ResolvedSpec, planned: set[str]) -> ResolvedSpec:
@@ -182,6 +192,20 @@ def _link_task_result(project: Project, spec: ResolvedSpec, planned: set[str]) -
             )
         return structs.replace(spec, source="task_result", dataset_keys={"": origin.key})
     return spec
+
+
+def list_files(project: Project, specs: Sequence[ResolvedSpec]) -> Iterator[str]:
+    """Yield the files of the path itself, and those of the tasks that are run and their rows."""
+    yield from project.files
+    for spec in specs:
+        yield from spec.written.files
+        for key in spec.dataset_keys.values():
+            entity = project.datasets.get(key)
+            if entity is not None:
+                yield from entity.part.files
+            if entity is not None and entity.document is not None:
+                origin: Any = entity.document.origin
+                yield from origin.files() if origin is not None else ()
 
 
 def result_sources(project: Project, spec: ResolvedSpec) -> list[str]:

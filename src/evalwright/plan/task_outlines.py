@@ -29,6 +29,8 @@ def outline_task(spec: ResolvedSpec, samples: RowSamples, models: tuple[str, ...
         name=spec.key,
         task_key=spec.task.key,
         display_name=spec.display_name,
+        specification=spec.written_key,
+        variant=spec.variant,
         kind=spec.task.evaluates,
         models=models,
         records=len(samples.places),

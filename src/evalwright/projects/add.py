@@ -24,7 +24,6 @@ from evalwright.projects.lookup import (
     entities_of_kind,
     load_valid_environment,
     require_own_file,
-    source_files,
 )
 from evalwright.spec.documents.models.model import ProviderModel
 from evalwright.spec.documents.project import Project, read_project
@@ -166,7 +165,7 @@ def _plan_addition(
     copies = [_FileCopy(Path(entity.file), target)]
     source_folder = os.path.abspath(Path(entity.file).parent)  # noqa: PTH100 - keeps symbolic links
     project_folder = os.path.abspath(root)  # noqa: PTH100
-    included = dict.fromkeys([*source.files[1:], *source_files(entity)[1:]])
+    included = dict.fromkeys([*source.files[1:], *entity.part.files[1:]])
     for part in [*map(Path, included), *_data_files(entity)]:
         to = os.path.normpath(target.parent / os.path.relpath(part, source_folder))
         if not os.path.abspath(to).startswith(project_folder + os.sep):  # noqa: PTH100
@@ -207,7 +206,7 @@ def _refuse_overwriting(addition: _Addition, *, update: bool) -> None:
             f"the project already has the {entity.kind} `{entity.key}`, in {replaced.file}",
             hint="use `--update` to replace it",
         )
-    old_files = [*map(Path, source_files(replaced)), *_data_files(replaced)] if replaced else []
+    old_files = [*map(Path, replaced.part.files), *_data_files(replaced)] if replaced else []
     allowed = {os.path.realpath(file) for file in old_files}
     for copy in addition.copies:
         if copy.target.exists() and os.path.realpath(copy.target) not in allowed:

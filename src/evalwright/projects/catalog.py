@@ -23,7 +23,6 @@ from evalwright.projects.lookup import (
     is_yaml,
     open_project,
     require_own_file,
-    source_files,
 )
 from evalwright.report.tables import Block, Facts
 from evalwright.report.yaml_text import to_yaml
@@ -112,7 +111,7 @@ def show_entity(
     entity = find_entity(opened, kind, key)
     return ShownEntity(
         **_describe(entity),
-        files=source_files(entity),
+        files=entity.part.files,
         used_by=list(find_references(opened, entity)),
         problems=list(_list_problems(opened, entity)),
         document=_redact_document(entity),
@@ -146,7 +145,7 @@ def check_kind(
     opened = open_project(project, env)
     root = Path(project).absolute()
     entities = entities_of_kind(opened, kind).values()
-    files = {file for entity in entities for file in source_files(entity)}
+    files = {file for entity in entities for file in entity.part.files}
     for file in opened.files:
         if KIND_OF_FOLDER.get(find_folder(Path(file).absolute(), root)) == kind:
             files.add(file)
@@ -188,7 +187,7 @@ def _model_address(document: Any) -> str | None:
 
 
 def _list_problems(project: Project, entity: Entity) -> Iterator[str]:
-    start, files = entity.part.field(()), source_files(entity)
+    start, files = entity.part.field(()), entity.part.files
     for issue in project.problems:
         if issue.file in files and (issue.field or "").startswith(start or ""):
             level = "warning: " if issue.level == "warning" else ""

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
@@ -12,6 +11,7 @@ from evalwright.errors import UnknownName, Unreadable, UsageError
 from evalwright.nearest import suggest
 from evalwright.plan.project import refuse_errors
 from evalwright.projects.kinds import FOLDERS, EntityKind
+from evalwright.spec.documents.checks.build import walk_texts
 from evalwright.spec.documents.project import Project, read_project
 from evalwright.spec.documents.resolve.entities import Entity
 from evalwright.spec.documents.resolve.layout import RUN_FILES, detect_kind, find_include_root
@@ -109,20 +109,13 @@ def require_own_file(kind: EntityKind, key: str, *, file: str, line: int) -> Non
         )
 
 
-def source_files(entity: Entity) -> list[str]:
-    """Return the file of an entity, followed by the files that it includes."""
-    texts = _walk_texts(entity.part.raw.data, ())
-    origins = (getattr(text, "file", "") or entity.file for _, text in texts)
-    return list(dict.fromkeys([entity.file, *origins]))
-
-
 def find_references(project: Project, entity: Entity) -> Iterator[EntityReference]:
     """Yield the places that refer to an entity by key or file."""
     for kind in FOLDERS:
         for other in entities_of_kind(project, kind).values():
             if other is entity:
                 continue
-            for path, text in _walk_texts(other.part.raw.data, ()):
+            for path, text in walk_texts(other.part.raw.data):
                 if text == entity.key and _is_key(entity.kind, path):
                     place = other.part.raw.marks.place(path)
                     what = f"{other.kind} `{other.key}`, {other.part.field(path)}"
@@ -163,14 +156,3 @@ def _is_key(kind: str, path: FieldPath) -> bool:
     return any(path[-len(steps) :] == steps for steps in _KEY_FIELDS.get(kind, ())) or (
         kind == "dataset" and path[-3:-1] in _KEY_LISTS
     )
-
-
-def _walk_texts(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _walk_texts(item, (*path, key))
-    elif isinstance(value, list):
-        for place, item in enumerate(value):
-            yield from _walk_texts(item, (*path, place))

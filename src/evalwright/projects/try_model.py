@@ -8,11 +8,13 @@ import msgspec
 from msgspec import Struct
 
 from evalwright.clients.adapters import adapt_request
+from evalwright.clients.parameters import resolve_extra
 from evalwright.components import snippets_in
 from evalwright.datasets.url import show_address
 from evalwright.engine.redact import make_redactor, redact
 from evalwright.errors import ModelError, StageError, Stopped, UsageError, boundary
 from evalwright.event_loop import run_async
+from evalwright.generation_parameters import split_parameters, with_parameters
 from evalwright.plan.project import project_secrets
 from evalwright.ports import Model
 from evalwright.projects.kinds import EntityKind
@@ -80,7 +82,9 @@ def try_model(
 
     `given` is the input: JSON or, for a chat, the text of a user message.
     """
-    opened, key, document = _find_model(name, project, env)
+    base, own = split_parameters(name)
+    opened, key, document = _find_model(base, project, env)
+    key = with_parameters(key, own)
     adapters = _documents(opened, "adapter")
     environment = load_valid_environment(env)
     printed: list[str] = []
@@ -94,7 +98,8 @@ def try_model(
         options=ModelOptions(environment=environment),
     )
     request = _make_request(plan.task or "chat_completion", given)
-    steps = list(_request_steps(document, adapters, request))
+    parameters = {**(document.parameters if document is not None else {}), **own}
+    steps = list(_request_steps(document, adapters, request, resolve_extra(parameters)))
     error: FailureSummary | None = None
     try:
         with boundary("solver"):
@@ -186,11 +191,11 @@ def _parse_json(text: str) -> Any:
 
 
 def _request_steps(
-    document: Any, adapters: Mapping[str, Any], request: Request
+    document: Any, adapters: Mapping[str, Any], request: Request, parameters: dict[str, Any]
 ) -> Iterator[ModelStep]:
     config = document.config if isinstance(document, ModelDocument) else None
     with suppress(ModelError):  # the query itself raises the same error
-        adapted = adapt_request(request, {})
+        adapted = adapt_request(request, parameters)
         yield ModelStep(step="Input", value=adapted.input)
         if isinstance(config, CustomConnection | CustomInference):
             body = adapter_of(document, adapters).make_body(adapted, info_of(document, config))

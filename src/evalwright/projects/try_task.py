@@ -191,7 +191,7 @@ def _choose_spec(specs: Sequence[ResolvedSpec], selection: TaskSelection) -> Res
     if selection.spec is None and len(specs) == 1:
         return specs[0]
     for spec in specs:
-        if selection.spec in {spec.key, spec.task.key}:
+        if selection.spec in {*spec.names, spec.task.key}:
             return spec
     keys = [spec.key for spec in specs]
     first_keys = ", ".join(keys[:_MOST_NAMED])

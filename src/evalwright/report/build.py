@@ -19,6 +19,7 @@ from msgspec import Struct, structs
 from evalwright._version import __version__
 from evalwright.engine.results import MetricValue, TaskModelResult
 from evalwright.metrics.scores import Measure
+from evalwright.plan.input_files import describe_change
 from evalwright.plan.outline import PlanOutline, PrimaryMetric, TaskOutline
 from evalwright.report.calibration import calibration_row
 from evalwright.report.display_names import find_display_names
@@ -101,6 +102,8 @@ class ReportFacts(Struct, frozen=True, kw_only=True):
     """Whether a temperature is fitted to the confidences."""
     code_execution: CodeExecution | None = None
     notes: tuple[str, ...] = ()
+    changed_files: tuple[str, ...] = ()
+    """The files that changed during the run."""
     mcq: str = "letter"
     """How multiple choice was answered."""
     confidence: str = "logprobs"
@@ -403,6 +406,7 @@ class _ReportBuilder:
     def _notes(self) -> Iterator[str]:
         facts, fold = self.facts, self.fold
         yield from facts.notes
+        yield from map(describe_change, facts.changed_files)
         yield from self._notes_on_asking()
         # What judges say of how they were asked, each once.
         yield from dict.fromkeys(note for result in self.results for note in result.finished.notes)

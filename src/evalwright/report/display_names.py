@@ -35,7 +35,8 @@ def _task_names(tasks: list[TaskOutline]) -> dict[str, str]:
     names = _tell_apart({task.name: task.display_name for task in tasks})
     shared: dict[str, set[str]] = {}
     for task in tasks:
-        shared.setdefault(task.task_key, set()).add(task.display_name)
+        plain_name = task.display_name.removesuffix(f": {task.variant}")
+        shared.setdefault(task.task_key, set()).add(plain_name)
     # A leaderboard of several specifications of one task goes by the key of the task.
     for key, given in shared.items():
         if key and len(given) == 1 and key not in {task.name for task in tasks}:

@@ -72,10 +72,12 @@ def find_ranked_tasks(tasks: Iterable[TaskOutline]) -> list[RankedTask]:
 def _label_contestants(tasks: Sequence[TaskOutline]) -> Iterable[Contestant]:
     models = Counter(model for task in tasks for model in task.models)
     is_ambiguous = any(count > 1 for model, count in models.items() if model)
+    are_variants = len({task.specification for task in tasks}) == 1 and bool(tasks[0].variant)
     for task in tasks:
+        name = task.variant if are_variants else task.name
         for model in task.models:
-            label = f"{task.name} ({model})" if is_ambiguous else model
-            yield Contestant(label if model else task.name, task.name, model)
+            label = f"{name} ({model})" if is_ambiguous else model
+            yield Contestant(label if model else name, task.name, model)
 
 
 def rank_models(

@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 from evalwright.nearest import nearest
+from evalwright.plan.outline import PlanOutline
 from evalwright.report.report import FailureRow, JudgedRow, MetricRow, PolicyRow, ReportBody
 from evalwright.report.tables import count_noun, display_width, pad, table_to_markdown
 from evalwright.report.to_tables import count_rules, policies_table
@@ -96,18 +97,27 @@ class RunEvidence(Struct, frozen=True, kw_only=True):
     """What could not be computed of all samples."""
     limit: int | None = None
     """How many samples a task at most were run; None for all."""
+    specifications: Mapping[str, str] = {}
+    """The key of the task specification of each task that is a variant."""
+
+    def scope_values(self, task: str, scorer: str, metric: str) -> dict[str, tuple[str, ...]]:
+        """Return the keys of something in the run that the lists of a scope are compared with."""
+        specification = self.specifications.get(task)
+        tasks = (task, specification) if specification else (task,)
+        return dict(zip(_SCOPE_LISTS, (tasks, (scorer,), (metric,)), strict=True))
 
 
-def report_evidence(report: ReportBody, evaluation: str, *, limit: int | None) -> RunEvidence:
+def report_evidence(report: ReportBody, plan: PlanOutline) -> RunEvidence:
     """Return what a report gives a policy to look at."""
     unfinished = f"is not finished ({report.status}; samples done: {report.summary.samples})"
     return RunEvidence(
         run_id=report.run_id,
-        evaluation=evaluation,
+        evaluation=plan.evaluation,
         unfinished=unfinished if report.status in {"stopped", "failed"} else "",
         rows=report.metrics,
         task_failures=[failure for failure in report.failures if not failure.sample_ids],
-        limit=limit,
+        limit=plan.limit,
+        specifications={task.name: task.specification for task in plan.tasks if task.variant},
     )
 
 
@@ -140,10 +150,10 @@ class _RunMetric(NamedTuple):
     row: MetricRow
 
     @property
-    def keys(self) -> dict[str, str]:
+    def keys(self) -> dict[str, tuple[str, ...]]:
         """What the lists of a scope are compared with."""
-        keys = _scope_values(self.row.task, self.row.scorer, self.row.key)
-        return {**keys, "evaluation": self.run.evaluation}
+        keys = self.run.scope_values(self.row.task, self.row.scorer, self.row.key)
+        return {**keys, "evaluation": (self.run.evaluation,)}
 
 
 def _judge_rule(
@@ -210,15 +220,13 @@ def _scope_lists(rule: PolicyRule) -> dict[str, list[str]]:
     return {what: keys for what, keys in lists.items() if keys is not None}
 
 
-def _scope_values(task: str, scorer: str, metric: str) -> dict[str, str]:
-    return dict(zip(_SCOPE_LISTS, (task, scorer, metric), strict=True))
-
-
 def _is_in_scope(rule: PolicyRule, metric: _RunMetric, *, counts_checks: bool = False) -> bool:
     """Whether every list has it. A check of the samples counts only where its scorer is named."""
     lists = _scope_lists(rule)
     is_meant = counts_checks or "scorer" in lists or metric.row.purpose != "qa"
-    return is_meant and all(metric.keys[what] in keys for what, keys in lists.items())
+    return is_meant and not any(
+        set(keys).isdisjoint(metric.keys[what]) for what, keys in lists.items()
+    )
 
 
 def _find_metrics(name: str, metrics: Sequence[_RunMetric]) -> list[_RunMetric]:
@@ -229,7 +237,7 @@ def _find_metrics(name: str, metrics: Sequence[_RunMetric]) -> list[_RunMetric]:
 
 def _find_unused_keys(rule: PolicyRule, metrics: Sequence[_RunMetric]) -> Iterator[str]:
     for what, keys in _scope_lists(rule).items() if metrics else ():
-        present = list(dict.fromkeys(metric.keys[what] for metric in metrics))
+        present = list(dict.fromkeys(key for metric in metrics for key in metric.keys[what]))
         for key in keys:
             if key not in present:
                 yield f"no metric has the {what} `{key}`{_suggest(key, present)}"
@@ -264,7 +272,7 @@ def _find_keys_without_metric(
     """Yield the keys of a scope that have no metric of this name, where others have."""
     lists = {**_scope_lists(rule), "evaluation": [run.evaluation for run in runs]}
     for what, keys in lists.items() if metrics else ():
-        present = {metric.keys[what] for metric in metrics}
+        present = {key for metric in metrics for key in metric.keys[what]}
         absent = [key for key in dict.fromkeys(keys) if key and key not in present]
         if absent:
             yield f"no such metric for the {what}{'s'[: len(absent) != 1]} {_quote(absent)}"
@@ -283,8 +291,10 @@ def _find_task_failure(rule: PolicyRule, runs: Sequence[RunEvidence], *, strict:
 def _covers(rule: PolicyRule, run: RunEvidence, failure: FailureRow) -> bool:
     """Whether a scope has it; what is not known of it may be anything."""
     lists = _scope_lists(rule)
-    values = _scope_values(failure.task, failure.scorer, failure.metric)
-    if any(values[what] and values[what] not in keys for what, keys in lists.items()):
+    values = run.scope_values(failure.task, failure.scorer, failure.metric)
+    if any(
+        any(values[what]) and set(keys).isdisjoint(values[what]) for what, keys in lists.items()
+    ):
         return False
     checks = {(row.task, row.scorer) for row in run.rows if row.purpose == "qa"}
     return "scorer" in lists or (failure.task, failure.scorer) not in checks

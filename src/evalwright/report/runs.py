@@ -45,6 +45,8 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     failed: int
     imported: bool = False
     """Whether its results were made elsewhere."""
+    changed_files: list[str] = []
+    """The files that changed while the run was using them."""
     metrics: list[HeadlineMetric] = []
     """The primary metric of each task and model; empty until the run has a report."""
     cost: float | None = None
@@ -78,7 +80,7 @@ def list_table(runs: Sequence[ListedRun]) -> RunList:
             "run": run.id,
             "name": visible(run.name),
             "created (UTC)": run.created.replace("T", " ").removesuffix("+00:00"),
-            "status": run.status.replace("_", " ") + (", imported" if run.imported else ""),
+            "status": _describe_status(run),
             "tasks": visible(_join_some(run.tasks)),
             "models": visible(", ".join(run.models)),
             "metric, 95 % interval": visible(_join_some(_describe_metrics(run.metrics))),
@@ -100,6 +102,13 @@ def list_table(runs: Sequence[ListedRun]) -> RunList:
     rows = [tuple(row[name] or NOTHING for name in columns) for row in table]
     numeric = {"done", "failed", "cost"}
     return RunList(columns, rows, frozenset(map(columns.index, numeric.intersection(columns))))
+
+
+def _describe_status(run: ListedRun) -> str:
+    parts = [run.status.replace("_", " ")]
+    parts += ["imported"] if run.imported else []
+    parts += ["input changed"] if run.changed_files else []
+    return ", ".join(parts)
 
 
 def _find_differing_parameters(runs: Sequence[ListedRun]) -> dict[tuple[str, ...], set[str]]:

@@ -75,7 +75,7 @@ def read_recorded_tasks(specs: "Sequence[ResolvedSpec]") -> dict[str, LoggedTask
                 name=spec.key,
                 task_key=spec.task.key,
                 display_name=spec.display_name,
-                model=spec.model_key,
+                model=next(iter(spec.model_keys), None),
             )
         except EvalwrightError as error:
             errors.append(f"{spec.key}: {error.message}")

@@ -128,6 +128,7 @@ def report_facts(
         calibrate=manifest.calibrate,
         code_execution=CodeExecution(**to_builtins(sandbox)) if sandbox else None,
         notes=manifest.notes,
+        changed_files=manifest.changed_files,
         mcq=manifest.mcq,
         confidence=manifest.confidence,
         specifications=manifest.specifications,

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from typing import Any
 
 from msgspec import Struct, structs
 
 from evalwright.clients.llama.settings import LlamaSettings
 from evalwright.clients.parameters import reject_misspelled, resolve_extra
-from evalwright.clients.providers import split_address
+from evalwright.clients.providers import split_provider_address
 from evalwright.engine.models.base import Counters
 from evalwright.engine.models.budget import Budget
 from evalwright.engine.models.limits import Rate
@@ -21,6 +22,7 @@ from evalwright.engine.models.wrap import (
     apply_wrappers,
 )
 from evalwright.errors import UsageError
+from evalwright.generation_parameters import split_parameters
 from evalwright.plan.options import RunOptions
 from evalwright.ports import Model, Snippets
 from evalwright.registry import BUILT_IN, load
@@ -38,7 +40,7 @@ class Connection(Struct, frozen=True, kw_only=True):
     """An unwrapped client, and how to call it."""
 
     name: str
-    """`provider/model` if there is one, otherwise the key: for prices and reports."""
+    """`provider/model` if there is one, otherwise the key: for prices."""
     client: Model
     requests_per_minute: float | None = None
     at_once: int | None = None
@@ -58,12 +60,17 @@ Connector = Callable[[str, Snippets | None], Connection]
 
 
 def connect_provider(name: str, options: ModelOptions) -> Connection:
-    """Connect the model `provider/model` or `provider/model@URL`."""
+    """Connect the model `provider/model`, with `?NAME=VALUE` and `@URL` if it has them.
+
+    The parameters in the name take precedence over those in the options.
+    """
+    name, own = split_parameters(name)
     provider, _, rest = name.partition("/")
     if not provider or not rest:
         raise UsageError(f"`{name}` is not a model", hint="write provider/model")
-    rest, base_url = split_address(provider, rest)
-    reject_misspelled(options.parameters, model=f"{provider}/{rest}")
+    rest, base_url = split_provider_address(provider, rest)
+    options = override_parameters(options, own, model=name)
+    reject_misspelled(options.parameters, model=f"{provider}/{rest}", in_name=own)
     if provider not in BUILT_IN["models"]:  # a plugin takes names as they are
         options = structs.replace(options, parameters=resolve_extra(options.parameters))
     options = structs.replace(options, provider=provider, base_url=base_url)
@@ -75,6 +82,18 @@ def connect_provider(name: str, options: ModelOptions) -> Connection:
         remote=provider not in LOCAL_PROVIDERS,
         by_sample=provider in SAMPLE_READERS,
     )
+
+
+def override_parameters(
+    options: ModelOptions, parameters: Mapping[str, Any], *, model: str
+) -> ModelOptions:
+    """Return the options with a model's own parameters, and tell what they override."""
+    for name, value in parameters.items():
+        if (general := options.parameters.get(name, value)) != value:
+            options.tell(
+                f"warning: `-p {name}={general}` has no effect on {model}, which sets it to {value}"
+            )
+    return structs.replace(options, parameters={**options.parameters, **parameters})
 
 
 def provider_connector(

@@ -28,7 +28,7 @@ def add_policies(
     """Return the report of a run that has just ended, with the verdicts of its own policies."""
     plan = read_manifest(run).plan
     others = other_evidence(store, run) if needs_other_runs(policies) else []
-    rows = judge(policies, report_evidence(report, plan.evaluation, limit=plan.limit), others)
+    rows = judge(policies, report_evidence(report, plan), others)
     redacted = redact(msgspec.to_builtins(rows), redactor)
     return structs.replace(report, policies=msgspec.convert(redacted, list[PolicyRow]))
 
@@ -60,7 +60,7 @@ def run_evidence(store: Store, run: Run) -> RunEvidence:
         done = store.count(run.id)[0]
         why = f"is not finished ({run.status}; samples done: {done})"
         return RunEvidence(run_id=run.id, evaluation=plan.evaluation, unfinished=why)
-    return report_evidence(load_report(store, run), plan.evaluation, limit=plan.limit)
+    return report_evidence(load_report(store, run), plan)
 
 
 def other_evidence(store: Store, own: Run) -> list[RunEvidence]:
@@ -86,4 +86,4 @@ def _other_evidence(store: Store, own: Run) -> Iterator[RunEvidence]:
         except UsageError:
             yield RunEvidence(run_id=run.id, evaluation=plan.evaluation, unfinished=_UNREADABLE)
         else:
-            yield report_evidence(report, plan.evaluation, limit=plan.limit)
+            yield report_evidence(report, plan)

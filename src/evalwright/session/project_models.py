@@ -5,8 +5,12 @@ A key is looked up in this order:
     openai/gpt-4.1-mini      a provider and its model; `openai:gpt-4.1-mini` is the same
     support-bot              a model document of the project
     openai$gpt-4-1-mini      an entry `$provider: openai/gpt-4.1-mini`: the key replaces some
-    characters latticeflow$placeholder  no model
+                             characters, unless the entry has its own `key`
+    latticeflow$placeholder  no model
     openai$gpt-4-1-mini      a model that the provider's own server lists
+
+`?NAME=VALUE&…` after a key sets generation parameters. They take precedence over the parameters of
+the document or entry, which take precedence over those of the options.
 
 An unknown key is an `UnknownName` that says what to declare.
 """
@@ -28,19 +32,21 @@ from evalwright.clients.custom import (
     takes_sample,
 )
 from evalwright.clients.http import list_served_models
-from evalwright.clients.parameters import resolve_extra
+from evalwright.clients.parameters import reject_misspelled, resolve_extra
 from evalwright.clients.providers import PROVIDERS
 from evalwright.clients.stand_ins import PlaceholderModel
 from evalwright.components import provider_key
+from evalwright.engine.redact import refuse_secrets
 from evalwright.errors import EvalwrightError, UnknownName, UsageError
 from evalwright.event_loop import run_async
+from evalwright.generation_parameters import split_parameters
 from evalwright.nearest import nearest
 from evalwright.plan.model_names import canonical_name
 from evalwright.plan.options import RunOptions
 from evalwright.plan.project import ResolvedProject
 from evalwright.ports import Snippets
 from evalwright.secrets import Redactor, Secret, find_credentials, secrets_in
-from evalwright.session.models import Connection, Connector, connect_provider
+from evalwright.session.models import Connection, Connector, connect_provider, override_parameters
 from evalwright.spec.documents.models.model import (
     AdapterDocument,
     CustomConnection,
@@ -110,14 +116,19 @@ def connect_model(
     options: ModelOptions,
 ) -> Connection:
     """Connect the model with this key; `UnknownName` if there is none."""
+    key, own = split_parameters(key)
+    reject_misspelled(own, model=key, in_name=own)
+    declared = None if "/" in key or ":" in key else project_models.get(key)
+    specific = {**(declared.parameters if declared is not None else {}), **own}
+    # Fingerprints, which contain parameters, are stored.
+    refuse_secrets((), specific, map(Secret, secrets_in(options.environment)))
+    options = override_parameters(options, specific, model=key)
     if "/" in key or ":" in key:
         return _connect_provider(canonical_name(key), options)
-    declared = project_models.get(key)
     if isinstance(declared, ModelDocument):
         return _connect_document(declared, adapters, snippets, options)
-    for model in project_models.values():
-        if isinstance(model, ProviderModel) and model.key == key:
-            return _connect_provider(model.model, options)
+    if declared is not None:
+        return _connect_provider(declared.model, options)
     if key == PLACEHOLDER:
         return _placeholder(key)
     return _connect_provider(_find_at_server(key, project_models, options.environment), options)

@@ -91,9 +91,7 @@ def stored_report(run: Run) -> ReportBody:
     """Return the stored report of a run; `UsageError` if this version cannot read it."""
     report = read_manifest(run).report
     if report is None:
-        raise UsageError(
-            f"run {run.id} has no report yet", hint="the command that started it resumes it"
-        )
+        raise _missing_report_error(run)
     try:
         return msgspec.convert(report, ReportBody)
     except msgspec.ValidationError as error:
@@ -102,3 +100,15 @@ def stored_report(run: Run) -> ReportBody:
             f"and this one cannot read it: {error}",
             hint="run it again: stored answers are reused",
         ) from error
+
+
+def _missing_report_error(run: Run) -> UsageError:
+    changed = read_manifest(run).changed_files
+    if changed:
+        return UsageError(
+            f"run {run.id} has no report: it stopped because {', '.join(changed)} changed",
+            hint="run again: the results of unchanged samples are reused",
+        )
+    return UsageError(
+        f"run {run.id} has no report yet", hint="the command that started it resumes it"
+    )

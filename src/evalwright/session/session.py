@@ -43,6 +43,7 @@ from evalwright.report.build import build_report
 from evalwright.report.headline import make_headline
 from evalwright.report.report import Report
 from evalwright.secrets import Redactor
+from evalwright.session.changed_files import GuardedJobs, add_changed_files, mark_stopped_run
 from evalwright.session.drive import drive
 from evalwright.session.judges import add_judges
 from evalwright.session.manifests import describe_run, end_manifest, keep_checks, report_facts
@@ -196,7 +197,9 @@ class Session:
             memory = recall_answers(self.store, earlier, parent=self.parent)
             resources = structs.replace(resources, memory=memory)
         started = perf_counter()
-        self._run_jobs(run.id, resources, shared)
+        with mark_stopped_run(self.store, run, self.plan):
+            self._run_jobs(run.id, resources, shared)
+        run = add_changed_files(run, self.plan, tell=self.progress.tell)
         if shared.budget is not None and shared.budget.overrun and not self.stop.is_stopping:
             self.progress.tell(shared.budget.overrun)
         self._seconds = perf_counter() - started
@@ -396,14 +399,17 @@ class Session:
                 live = [task for task in wave if not task.recorded]
                 is_left = True
                 while is_left and not self.stop.is_stopping:
-                    jobs = done.remaining_jobs(chain.from_iterable(task.jobs() for task in live))
-                    jobs = shared_run.hand_out(jobs)
+                    planned = GuardedJobs(
+                        chain.from_iterable(task.jobs() for task in live), self.stop
+                    )
+                    jobs = shared_run.hand_out(done.remaining_jobs(planned))
                     if len(waves) > 1:  # a later task may read what these make
                         jobs = _note_tasks(jobs, changed)
                     journal = Journal(write, on_commit=self.progress.on_commit)
                     await run_engine(
                         jobs, resources, journal, workers=self._workers(), stop=self.stop
                     )
+                    planned.raise_error()
                     is_left = await shared_run.wait_for_others(lambda: self.stop.is_stopping)
             if any(task.finalization for task in wave):
                 await shared_run.wait_for_turn(lambda: self.stop.is_stopping)

@@ -4,13 +4,15 @@ The file is in WAL mode: readers never wait for a writer, in this process or ano
 writer waits for another writer up to `wait_s`. A commit is safe from the death of the process;
 with `durable`, from that of the machine.
 
-Does not:  work on a file that several machines share over a network: WAL needs one memory.
+Does not:  work on a file that several machines share over a network: WAL needs one memory. Nor
+           notice a file that is overwritten in the moment of a commit, or by a later copy of
+           itself.
 
 `user_version` is the version; `application_id` says that the file is ours. The missing migrations
 run in one transaction, so a file is never between two versions.
 
 Every write first checks that the path still leads to the file that was opened: what is written to
-a file that was removed is lost.
+a file that was removed is lost. `refuse_overwritten_file` checks that it has what was stored.
 """
 
 import os
@@ -198,7 +200,9 @@ class SqliteConnection:
             else:
                 _prepare_file(self._sqlite, path, schema, access)
                 _set_pragmas(self._sqlite, durable=access.durable)
+            self.expect("SELECT 1", ())
             self._files = OpenedFiles(path)
+            self._data_version = _read_pragma(self._sqlite, "data_version")
             cleanup.pop_all()
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
@@ -207,15 +211,24 @@ class SqliteConnection:
             with self._lock:
                 return self._sqlite.execute(sql, parameters).fetchall()
         except sqlite3.DatabaseError as error:
-            raise explain_error(error, self._path) from error
+            raise self._explain_error(error) from error
+
+    def _explain_error(self, error: sqlite3.DatabaseError) -> EvalwrightError:
+        if result_code(error) == sqlite3.SQLITE_NOTADB:  # it was one when it was opened
+            return self._files.overwritten_error()
+        return explain_error(error, self._path)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Write: all of it is there afterwards, or nothing."""
-        with self._lock, explain_errors(self._path):
-            self._refuse_lost_file()
-            with _transaction(self._sqlite):
-                yield self._sqlite
+        with self._lock:
+            try:
+                self._refuse_lost_file()
+                with _transaction(self._sqlite):
+                    yield self._sqlite
+                self._files.note_state()  # a commit may fold the log into the file
+            except sqlite3.DatabaseError as error:
+                raise self._explain_error(error) from error
 
     def _refuse_lost_file(self) -> None:
         problem = self._files.find_problem()
@@ -223,6 +236,34 @@ class SqliteConnection:
             with suppress(sqlite3.DatabaseError):  # so that a file that was moved has everything
                 self._sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             raise problem
+
+    def refuse_overwritten_file(self) -> None:
+        """Raise if something else than SQLite has written to the file."""
+        if self._files.find_problem() is None and self._files.was_written():
+            with self._lock:
+                is_intact = self._is_intact()
+            if not is_intact:
+                raise self._files.overwritten_error()
+
+    def _is_intact(self) -> bool:
+        """Whether a new connection, which reads all pages again, finds what was stored.
+
+        If no other process has stored anything, hardly one has folded the log into the file: then
+        the whole file is checked.
+        """
+        version, known = _read_pragma(self._sqlite, "data_version"), self._data_version
+        self._data_version = version
+        with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(self._path)) as other:
+            if not other.execute(*self._expected).fetchall():
+                return False
+            if version != known or other.execute("PRAGMA quick_check(1)").fetchall() == [("ok",)]:
+                self._files.note_state()
+                return True
+        return False
+
+    def expect(self, sql: str, parameters: Sequence[Any]) -> None:
+        """Have a query that returns rows for as long as the file has what was stored."""
+        self._expected = sql, parameters
 
     def close(self) -> None:
         """The last connection of all processes folds the WAL into the file."""

@@ -36,6 +36,26 @@ class OpenedFiles:
         self._wal = f"{path}-wal"
         self._opened = _identify(path)
         self._opened_wal: tuple[int, int] | None = None
+        self._state: tuple[int, int] = (0, 0)
+        self._found = self._state
+        self.note_state()
+
+    def note_state(self) -> None:
+        """Remember the size and the time of the database, after SQLite has written to it."""
+        with suppress(OSError):
+            self._state = self._found = _describe(os.stat(self._path))  # noqa: PTH116 - as below
+
+    def was_written(self) -> bool:
+        """Whether `find_problem` has found the database written since `note_state`."""
+        return self._found != self._state
+
+    def overwritten_error(self) -> StoreError:
+        """Return an error for a database with another content."""
+        return StoreError(
+            f"{show_path(self._path)}: the store was overwritten while it was in use, "
+            "or its run was deleted",
+            hint=f"restore it from a backup, and delete {self._path.name}-wal before",
+        )
 
     def find_problem(self) -> StoreError | None:
         """Return an error if the database or its log was removed or replaced."""
@@ -48,6 +68,7 @@ class OpenedFiles:
                 hint="put it back, or run again to start a new one: what was stored is in the "
                 "file that was removed",
             )
+        self._found = _describe(found)
         if (found.st_dev, found.st_ino) != self._opened:
             return StoreError(
                 f"{where}: the store was replaced by another file while it was in use",
@@ -71,6 +92,10 @@ class OpenedFiles:
                 hint="run again: what was stored before is now in the store itself",
             )
         return None
+
+
+def _describe(status: os.stat_result) -> tuple[int, int]:
+    return status.st_size, status.st_mtime_ns
 
 
 def _identify(path: Path | str) -> tuple[int, int] | None:

@@ -92,6 +92,7 @@ _COUNT = """
     SELECT count(*), (SELECT count(*) FROM outcomes WHERE run = ? AND failure_stage IS NOT NULL)
     FROM outcomes WHERE run = ?"""
 _ORPHANED = "SELECT DISTINCT run FROM outcomes WHERE run NOT IN (SELECT number FROM runs)"
+_STORED = "SELECT 1 FROM runs WHERE id = ? AND (SELECT max(number) FROM outcomes) >= ?"
 _SWEEP = """
     DELETE FROM outcomes WHERE number IN (SELECT number FROM outcomes WHERE run = ? LIMIT ?)"""
 _OF_MODEL = f" AND o.model = ({_NAME_NUMBER})"
@@ -191,6 +192,7 @@ class SqliteStore:
         bodies = [pack_body(outcome) for outcome in newest]  # before anyone has to wait for us
         if not bodies:
             return
+        self._writer.refuse_overwritten_file()
         with self._explain_damage(), self._writer.transaction() as file:
             run = _run_number(file, run_id)
             numbers = self._number_names(file, newest)
@@ -205,6 +207,7 @@ class SqliteStore:
             self._unfolded.update(hash_key(outcome.solve_key) for outcome in newest)
             self._unfolded.update(row[-1] for row in scores)
         self._numbers = numbers
+        self._writer.expect(_STORED, (run_id, first + len(bodies) - 1))
         if max(first + len(bodies) - folded, len(self._unfolded) // 4) > _FOLDED_AT_ONCE:
             self._fold()
 
@@ -327,6 +330,7 @@ class SqliteStore:
         with self._writer.transaction() as file:
             run = _run_number(file, run_id)
             file.execute("DELETE FROM runs WHERE number = ?", (run,))
+        self._writer.expect("SELECT 1", ())
         return self._sweep(run)
 
     def gc(self) -> int:

@@ -101,7 +101,9 @@ def _add_claims(connection: sqlite3.Connection) -> None:
 
 
 STORE_SCHEMA = Schema(  # "EWLT"
-    "store", application_id=0x45574C54, migrations=(_create_tables, _add_claims)
+    "store",
+    application_id=0x45574C54,
+    migrations=(_create_tables, _add_claims),
 )
 
 _PRIME = (1 << 64) - 59  # so that every digit of a key counts

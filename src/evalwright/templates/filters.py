@@ -174,9 +174,13 @@ def _before_attribute(budget: WorkBudget, value: Any, *arguments: Any, **named: 
         budget.spend(len(value) * parts * OBJECT)
 
 
-def _before_groupby(budget: WorkBudget, value: Any, *arguments: Any, **named: Any) -> None:
-    _before_attribute(budget, value, *arguments, **named)
+def _before_groupby(
+    budget: WorkBudget, value: Any, attribute: Any, default: Any = None, *more: Any, **named: Any
+) -> None:
+    _before_attribute(budget, value, attribute, default, *more, **named)
     _before_objects(budget, value)
+    if hasattr(value, "__len__"):  # each item without the attribute gets a copy in lower case
+        budget.spend(len(value) * weight(default, budget.left))
 
 
 def _before_words(budget: WorkBudget, value: Any, *_: Any, **__: Any) -> None:

@@ -70,7 +70,7 @@ def test_a_folder_is_a_project(tmp_path: Path) -> None:
         "bot",
         "weekly",
     ]
-    assert (spec.key, spec.model_key) == ("a", "bot")
+    assert (spec.key, spec.model_keys) == ("a", ("bot",))
 
 
 def test_any_file_knows_the_project_around_it(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_any_file_knows_the_project_around_it(tmp_path: Path) -> None:
     assert made.problems == problems == []
     assert made.kind == "task"
     assert list(made.models) == ["bot"]
-    assert (spec.key, spec.model_key, spec.needs_model) == ("capitals", None, True)
+    assert (spec.key, spec.model_keys, spec.needs_model) == ("capitals", (), True)
 
 
 def test_a_task_that_evaluates_a_model_does_not_run_without_one(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ class Project:
         for entity in resolver.used.values():
             problems += self._problems_of(entity, resolved=True)
         problems += [*config.problems, *resolver.problems]
-        return specs, self._with_policy_names(problems, [(spec.key, spec.task) for spec in specs])
+        return specs, self._with_policy_names(problems, _list_names(specs))
 
     def _plan_specs(
         self,
@@ -160,8 +160,7 @@ class Project:
         for entity in resolved.used.values():
             problems += self._problems_of(entity, resolved=True)
         problems += [*more.problems, *resolved.problems]
-        named = [(spec.key, spec.task) for spec in resolved.specs]
-        return resolved.specs, self._with_policy_names(problems, named)
+        return resolved.specs, self._with_policy_names(problems, _list_names(resolved.specs))
 
     def runnable_specs(self) -> list[ResolvedSpec]:
         """Return the specifications of all evaluations, and of the tasks that no evaluation uses.
@@ -233,7 +232,7 @@ class Project:
             for plan in gathered.plans
         ]
         specs += [spec for plan in plans for spec in plan.specs]
-        tasks = [(spec.key, spec.task) for spec in specs]
+        tasks = _list_names(specs)
         for target in [] if gathered.evaluations else gathered.targets:
             resolver.warn_of_no_value(target.parameters, gathered.config, target)
             tasks += [(target.key, target.document)] if target.document is not None else []
@@ -360,6 +359,11 @@ def read_config(path: str | Path, *, environment: Mapping[str, str]) -> GivenCon
     values = read_given_values(part, ("config",), get_mapping(document.data, "config"))
     run_config = typed.run_config if typed is not None else RunConfig()
     return GivenConfig(values, run_config, (*problems, *part.problems(faults)))
+
+
+def _list_names(specs: Iterable[ResolvedSpec]) -> list[tuple[str, TaskDocument]]:
+    """Return the task of each key by which policies can refer to a specification."""
+    return [(name, spec.task) for spec in specs for name in sorted(spec.names)]
 
 
 def _check_assignments(values: Mapping[str, GivenValue], tasks: Iterable[Entity]) -> list[Issue]:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from evalwright.errors import InvalidTask, Unreadable
+from evalwright.errors import FileChanged, InvalidTask
 from evalwright.lines import BadLine, read_batches, read_lines
 from evalwright.spec.records.explain import (
     NOT_READ,
@@ -114,7 +114,7 @@ def check_file(path: str) -> Iterator[TaskSpec | Issue]:
 def read_valid(path: str, *, bad: Container[int]) -> Iterator[TaskSpec]:
     """Yield the records of a file that was already checked, without the bad lines.
 
-    Nothing is kept in memory. If another line is bad, the file has changed, and `Unreadable` is
+    Nothing is kept in memory. If another line is bad, the file has changed, and `FileChanged` is
     raised.
     """
     for number, line in enumerate(read_lines(path), start=1):
@@ -123,7 +123,7 @@ def read_valid(path: str, *, bad: Container[int]) -> Iterator[TaskSpec]:
         try:
             yield _decode(line)
         except _REFUSALS as error:
-            raise Unreadable(f"{path}:{number}: the file changed after it was checked") from error
+            raise FileChanged(f"{path}:{number}: the file changed while it was in use") from error
 
 
 def check_batches(

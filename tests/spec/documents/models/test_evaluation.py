@@ -56,7 +56,7 @@ def test_the_older_form_says_itself_how_many_samples(tmp_path: Path) -> None:
 
     assert (first.num_samples, first.subsampling, first.cache_policy) == (20, "random", "no-cache")
     assert (second.num_samples, second.subsampling) == (3, "head")
-    assert first.model_key == "bot"
+    assert first.model_keys == ("bot",)
     assert first.dataset_keys == {"": "countries"}
     assert first.evaluation_key == "weekly"
 
@@ -65,8 +65,8 @@ def test_the_newer_form_gets_its_values_from_the_run(tmp_path: Path) -> None:
     (default,) = specs(tmp_path, NEW, model="bot")
     (given,) = specs(tmp_path, NEW, model="openai/gpt-4o", many="7")
 
-    assert (default.model_key, default.num_samples) == ("bot", 5)
-    assert (given.model_key, given.num_samples) == ("openai/gpt-4o", 7)
+    assert (default.model_keys, default.num_samples) == (("bot",), 5)
+    assert (given.model_keys, given.num_samples) == (("openai/gpt-4o",), 7)
 
 
 def test_a_run_file_that_leaves_a_value_open_is_warned_of(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_a_mistake_in_a_specification_is_told_at_its_field(
 def test_a_model_of_a_provider_needs_no_document(tmp_path: Path, model_key: str) -> None:
     text = OLD.replace("model_key: bot", f"model_key: {model_key}")
 
-    assert {one.model_key for one in specs(tmp_path, text)} == {model_key}
+    assert {one.model_keys for one in specs(tmp_path, text)} == {(model_key,)}
 
 
 def test_a_model_must_be_one_for_the_task(tmp_path: Path) -> None:
@@ -290,7 +290,7 @@ task_specifications: [{{key: a, task_key: filled, {named}{config}}}]
     assert problems == []
     assert spec.dataset_keys == {"": "countries"}
     assert spec.values == {"column": "capital", "dataset_key": "countries"}
-    assert spec.model_key is None
+    assert spec.model_keys == ()
 
 
 def test_a_task_that_leaves_its_dataset_open_needs_one(tmp_path: Path) -> None:

@@ -350,4 +350,4 @@ def test_every_example_of_the_guide_is_a_document() -> None:
             assert AdapterDocument.model_validate(example).process_input
         else:
             assert ModelDocument.model_validate(example).key
-    assert len(examples()) == 8
+    assert len(examples()) == 9

@@ -32,7 +32,7 @@ def test_a_run_file_is_a_whole_project(tmp_path: Path) -> None:
     assert made.problems == problems == []
     assert made.kind == "run"
     assert list(made.models) == ["bot", "openai$gpt-4-1-nano"]
-    assert (spec.model_key, spec.num_samples) == ("openai$gpt-4-1-nano", 7)
+    assert (spec.model_keys, spec.num_samples) == (("openai$gpt-4-1-nano",), 7)
     assert spec.cache_policy == "update"
 
 
@@ -46,9 +46,9 @@ def test_a_config_file_wins_over_the_run_file_and_the_command_line_over_both(
     (spec,), _ = made.specs(config=config)
     (other,), _ = made.specs(config=config, assignments={"model": "openai/gpt-4o"})
 
-    assert (spec.model_key, spec.num_samples, spec.cache_policy) == ("bot", 2, "update")
+    assert (spec.model_keys, spec.num_samples, spec.cache_policy) == (("bot",), 2, "update")
     assert spec.run_trials == 3
-    assert other.model_key == "openai/gpt-4o"
+    assert other.model_keys == ("openai/gpt-4o",)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_neither_task_nor_model_are_looked_for(tmp_path: Path) -> None:
     spec = resolved(tmp_path, "log.json")
 
     assert spec.recording is not None
-    assert (spec.key, spec.task.key, spec.model_key) == ("before", "gone", "nobody")
+    assert (spec.key, spec.task.key, spec.model_keys) == ("before", "gone", ("nobody",))
     assert spec.values == {"style": "short"}
     assert spec.dataset_keys == {}
     assert not spec.needs_model

@@ -108,6 +108,13 @@ class DocumentPart(NamedTuple):
         """Return the place of a value in the part."""
         return self.raw.marks.place(path)
 
+    @property
+    def files(self) -> list[str]:
+        """The file of the part, followed by the files that it includes."""
+        file = self.place(("key",)).file
+        texts = (text for _, text in walk_texts(self.raw.data))
+        return list(dict.fromkeys([file, *(getattr(text, "file", "") or file for text in texts)]))
+
     def field(self, path: FieldPath) -> str:
         """Return the dotted path of a value in the part, relative to its file."""
         return format_path((*self.below, *path))
@@ -145,6 +152,18 @@ class DocumentPart(NamedTuple):
         if (file, fault.line) == place[:2] and fault.column is None:
             return place
         return Place(file, fault.line, fault.column)
+
+
+def walk_texts(value: Any, path: FieldPath = ()) -> Iterator[tuple[FieldPath, str]]:
+    """Yield each text in a value, with its path."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from walk_texts(item, (*path, key))
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            yield from walk_texts(item, (*path, place))
 
 
 def get_value(data: Any, path: FieldPath) -> Any:

@@ -9,6 +9,7 @@
     bad_template   Jinja that does not compile, with the line
     bad_snippet    Python that does not compile, with the line
     unsupported    a valid part of the format that evalwright does not support: an agent platform
+    misspelled_parameter   `temprature` is not a generation parameter; did you mean `temperature`?
     broken_plugin  `shortness` comes from acme-evals 1.0, which cannot be used: …
 
 A value has at most one fault, even if several members of a union rejected it. A misspelled key is
@@ -24,6 +25,7 @@ from pydantic import Tag, ValidationError
 from pydantic_core import ErrorDetails
 
 from evalwright.components import LONGEST_KEY, Authored, ComponentUnion
+from evalwright.generation_parameters import EXTRA
 from evalwright.spec.documents.yaml.environment import ExpandedText
 from evalwright.spec.documents.yaml.problems import (
     Fault,
@@ -36,6 +38,8 @@ from evalwright.spec.documents.yaml.problems import (
 _LONGEST_SHOWN = 80
 _MOST_EXPLAINED = 1000
 """Maximum number of errors reported per document."""
+_KEY_LOCATION = "[key]"
+"""Last step of the location of an error in the key of a mapping, not in its value."""
 _LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
 _QUOTED_NAME = re.compile(r"'([^']*)'")
 _TYPE_ENDINGS = ("_type", "_parsing", "_from_float", "none_required")
@@ -168,7 +172,14 @@ def explain_validation_error(error: ValidationError, top: Any, data: Any) -> lis
     """Return all faults with their paths; `top` is the expected class of the data."""
     faults: dict[FieldPath, list[Fault]] = {}
     for details in error.errors(include_url=False)[:_MOST_EXPLAINED]:
-        fault = _explain(details, _find_spot(details["loc"], top, data))
+        location = details["loc"]
+        is_about_key = location[-1:] == (_KEY_LOCATION,)
+        if is_about_key:
+            spot = _find_spot(location[:-1], top, data)._replace(value=location[-2])
+        else:
+            spot = _find_spot(location, top, data)
+        fault = _explain(details, spot)
+        fault = fault._replace(at_key=fault.at_key or is_about_key)
         faults.setdefault(fault.path, []).append(fault)
     return _drop_secondary_faults([_merge_faults(several) for several in faults.values()])
 
@@ -335,6 +346,17 @@ def _broken_plugin(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot
     return Fault(path, "broken_plugin", context["failure"], context["hint"])
 
 
+def misspelled_parameter_fault(path: FieldPath, name: str, meant: str) -> Fault:
+    """Return the fault for a misspelled generation parameter at a path."""
+    detail = f"`{name}` is not a generation parameter; did you mean `{meant}`?"
+    hint = f"`{EXTRA}{name}` sends it unchanged"
+    return Fault(path, "misspelled_parameter", detail, hint)
+
+
+def _misspelled_parameter(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot) -> Fault:
+    return misspelled_parameter_fault(spot.path, context["name"], context["meant"])
+
+
 def _unsupported_type(error: ErrorDetails, _: Mapping[str, Any], spot: _ErrorSpot) -> Fault:
     return Fault(spot.path, "unsupported", error["msg"])
 
@@ -348,6 +370,7 @@ _SPECIAL: dict[str, Callable[[ErrorDetails, Mapping[str, Any], _ErrorSpot], Faul
     "union_tag_invalid": _unknown_type,
     "union_tag_not_found": _missing_type,
     "broken_plugin": _broken_plugin,
+    "misspelled_parameter": _misspelled_parameter,
     "unknown_connection": _unknown_type,
     "unsupported": _unsupported_type,
     "value_error": _rejected_value,

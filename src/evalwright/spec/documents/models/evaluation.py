@@ -9,6 +9,15 @@
         model_key: "<< config.model >>"
         task_config: { style: "short" }
         num_samples: 200
+      - task_key: capital-cities
+        models: [openai/gpt-4.1-mini, openai/gpt-4.1-nano]
+        parameters: { temperature: 0 }
+        variants:
+          short: { style: "short" }
+          polite: { style: "polite" }
+
+The second specification is a matrix: each variant is run with each model, on the same samples. The
+results are named `capital-cities-short` and `capital-cities-polite`.
 
 The old syntax has no `config_spec`. It names models and datasets directly and sets the number of
 samples itself. You can mix the old and the new syntax.
@@ -20,6 +29,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from evalwright.components import Component, Title, UserKey
+from evalwright.spec.documents.models.model import GenerationParameters
 from evalwright.spec.documents.models.parameters import AnyParameter
 from evalwright.spec.documents.models.trials import RepeatabilityConfig, TrialsNumber
 from evalwright.spec.documents.yaml.problems import Fault, FieldPath, find_duplicate_keys
@@ -48,6 +58,15 @@ class TaskSpecification(Component):
     """Values for the task's parameters, by key."""
     model_key: Title | None = None
     """Model to evaluate: the key of a model in the project, or `provider/model`."""
+    models: list[Title] | None = Field(default=None, min_length=1)
+    """Models to evaluate and to compare with each other, instead of `model_key`."""
+    parameters: GenerationParameters = Field(default_factory=dict)
+    """Generation parameters of the evaluated models, such as `{ temperature: 0 }`. They override
+    those in model documents and provider entries, and `-p`."""
+    variants: dict[UserKey, dict[str, Any]] | None = Field(default=None, min_length=1)
+    """Named sets of values for the task's parameters. The task is run once with each set, and the
+    name is appended to the key of the results. A variant overrides `task_config`, `config` and
+    `--set`."""
     dataset_key: Title | None = None
     """Dataset to evaluate, for a task that does not name one."""
     num_samples: SampleCount | None = None
@@ -167,9 +186,23 @@ def complete_evaluation(data: dict[str, Any]) -> tuple[dict[str, Any], list[Faul
     for number, specification in enumerate(specifications):
         if isinstance(specification, dict):
             completed[number] = {"type": "standard", **specification}
+            faults += _check_models(specification, ("task_specifications", number))
             if specification.get("type") == "repeatability":
                 faults += _check_num_runs(specification, ("task_specifications", number))
     return {**data, "task_specifications": completed}, faults
+
+
+def _check_models(specification: dict[str, Any], path: FieldPath) -> Iterator[Fault]:
+    """Check that a specification names its models once, and in one place."""
+    models = specification.get("models")
+    if models is not None and specification.get("model_key") is not None:
+        detail = "expected one of `model_key` and `models`, got both"
+        yield Fault((*path, "model_key"), "conflict", detail, "add it to `models`", at_key=True)
+    first: dict[str, int] = {}
+    for number, model in enumerate(models if isinstance(models, list) else ()):
+        if isinstance(model, str) and first.setdefault(model, number) != number:
+            detail = f"the model `{model}` is already in this list"
+            yield Fault((*path, "models", number), "duplicate_model", detail, "remove it")
 
 
 def _check_num_runs(specification: dict[str, Any], path: FieldPath) -> Iterator[Fault]:

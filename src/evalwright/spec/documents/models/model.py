@@ -17,6 +17,7 @@ Secrets are replaced by their values when the document is read. In output, they 
 
 import base64
 import binascii
+import json
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -35,6 +36,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from evalwright.components import Component, Hidden, ReferencedKey, Snippet, provider_key
+from evalwright.errors import UsageError
+from evalwright.generation_parameters import correct_parameter, split_parameters, with_parameters
 from evalwright.lines import refuse_nul
 from evalwright.nearest import nearest
 from evalwright.registry import BUILT_IN, find_failure, names
@@ -59,6 +62,27 @@ _OPEN = re.compile(r"\$\w+|\$\{\w+\}|<<.*>>")
 _NOT_IN_HEADERS = re.compile(r"[^\t -~]")
 
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$")]
+
+
+def _check_parameter(name: str) -> str:
+    if meant := correct_parameter(name):
+        raise PydanticCustomError("misspelled_parameter", "{name}", {"name": name, "meant": meant})
+    return str(name)
+
+
+def _to_json_values(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return plain values: JSON has no dates, and texts of documents have places."""
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(parameters, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"expected values that JSON can contain: {error}") from error
+    return plain
+
+
+GenerationParameters = Annotated[
+    dict[Annotated[str, AfterValidator(_check_parameter)], Any], AfterValidator(_to_json_values)
+]
+"""Generation parameters, by name."""
 
 
 def _check_header(value: Secret) -> Secret:
@@ -219,6 +243,8 @@ class ModelDocument(Component):
     """Maximum concurrent requests."""
     task: MLTask = "chat_completion"
     """Kind of request that the model answers."""
+    parameters: GenerationParameters = Field(default_factory=dict)
+    """Generation parameters, such as `{ temperature: 0 }`. They override `-p`."""
     secrets: dict[str, Hidden] = Field(default_factory=dict)
     """Values for `<< secrets.NAME >>` in this document."""
     config: Connection
@@ -268,6 +294,11 @@ class ProviderModel(Component):
 
     model: Annotated[str, Field(alias="$provider")]
     """`provider/model`."""
+    own_key: Annotated[ReferencedKey | None, Field(alias="key")] = None
+    """Key of the model in tasks and evaluations, and its name in reports. Default for
+    `openai/gpt-4.1-mini`: `openai$gpt-4-1-mini`."""
+    parameters: GenerationParameters = Field(default_factory=dict)
+    """Generation parameters, such as `{ temperature: 0 }`. They override `-p`."""
 
     @field_validator("model")
     @classmethod
@@ -275,13 +306,25 @@ class ProviderModel(Component):
         provider, slash, name = value.partition("/")
         if not (provider and slash and name):
             raise ValueError(f"expected `provider/model`, got `{value}`")
+        try:
+            plain, parameters = split_parameters(value)
+        except UsageError as error:
+            raise ValueError(error.message) from error
+        if parameters:
+            names = ", ".join(parameters)
+            raise ValueError(f"expected `{plain}`, with {names} under `parameters`")
         _check_provider(provider)
         return str(value)
 
     @property
     def key(self) -> str:
         """Key of the model in tasks and evaluations."""
-        return provider_key(self.model)
+        return self.own_key or provider_key(self.model)
+
+    @property
+    def name(self) -> str:
+        """Name of the model in reports."""
+        return self.own_key or with_parameters(self.model, self.parameters)
 
 
 class Process(Component):

@@ -7,12 +7,10 @@ The store contains the tasks of a run with their values, models and numbers of s
 documents of these tasks, their datasets and models come from the files of the project.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from evalwright.spec.documents.yaml.problems import Fault, FieldPath, did_you_mean, quote_names
-
-_SEVERAL_MODELS = "models"
+from evalwright.spec.documents.yaml.problems import Fault, did_you_mean
 
 
 class EarlierEvaluation(NamedTuple):
@@ -24,16 +22,11 @@ class EarlierEvaluation(NamedTuple):
     run_id: str = ""
     """Newest finished run of the evaluation; empty if there is none."""
     specifications: tuple[dict[str, Any], ...] = ()
-    """Task specifications as in an evaluation; with `models` if there were several."""
+    """Task specifications as in an evaluation."""
     unfinished: str = ""
     """Newest unfinished run, if there is no finished run."""
     known: tuple[str, ...] = ()
     """Keys of all evaluations in the store."""
-
-    @property
-    def has_several_models(self) -> bool:
-        """Whether a specification was run with several models."""
-        return any(_SEVERAL_MODELS in each for each in self.specifications)
 
 
 FindEarlier = Callable[[str], EarlierEvaluation]
@@ -42,30 +35,12 @@ FindEarlier = Callable[[str], EarlierEvaluation]
 
 def build_earlier_evaluation(earlier: EarlierEvaluation) -> dict[str, Any]:
     """Return the evaluation as the data of a document."""
-    specifications = [
-        {name: value for name, value in each.items() if name != _SEVERAL_MODELS}
-        for each in earlier.specifications
-    ]
     return {
         "key": earlier.key,
         "display_name": earlier.key,
         "description": f"The evaluation of run {earlier.run_id}.",
-        "task_specifications": specifications,
+        "task_specifications": list(earlier.specifications),
     }
-
-
-def check_earlier_models(
-    earlier: EarlierEvaluation, wanted: str | None, path: FieldPath
-) -> Iterator[Fault]:
-    """Yield a fault for specifications that were run with several models; only one is supported."""
-    for each in earlier.specifications:
-        models = each.get(_SEVERAL_MODELS)
-        if models and wanted in {None, each["key"]}:
-            detail = (
-                f"run {earlier.run_id} of evaluation `{earlier.key}` ran `{each['key']}` with "
-                f"several models: {quote_names(models)}"
-            )
-            yield Fault(path, "conflict", detail, "select the models to repeat with `-m`")
 
 
 def explain_unknown(fault: Fault, earlier: EarlierEvaluation, in_files: list[str]) -> Fault:

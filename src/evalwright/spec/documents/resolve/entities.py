@@ -10,9 +10,12 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from evalwright.components import Location
+from evalwright.errors import UsageError
+from evalwright.generation_parameters import correct_parameter, split_parameters
 from evalwright.registry import BUILT_IN, find_failure, names
 from evalwright.secrets import Secret
 from evalwright.spec.documents.checks.build import DocumentPart, build_instance
+from evalwright.spec.documents.checks.explain import misspelled_parameter_fault
 from evalwright.spec.documents.checks.task_rules import leaves_dataset_open
 from evalwright.spec.documents.models.dataset import DatasetDocument
 from evalwright.spec.documents.models.model import (
@@ -183,6 +186,14 @@ class References(NamedTuple):
     def missing(self, kind: DocumentKind, key: str, path: FieldPath) -> Fault | None:
         """Return the fault of a reference; None if it is valid or may be valid elsewhere."""
         known = list(self.entities[kind])
+        if kind == "model":
+            try:
+                key, parameters = split_parameters(key)
+            except UsageError as error:
+                return Fault(path, "bad_value", error.message, error.hint)
+            for name in parameters:
+                if meant := correct_parameter(name):
+                    return misspelled_parameter_fault(path, name, meant)
         if key in known or is_stand_in(key) or (kind in self.unread and not self.alone):
             return None
         if kind == "model":
@@ -224,6 +235,11 @@ class References(NamedTuple):
         level: Literal["error", "warning"] = "warning" if self.alone and others < 1 else "error"
         detail = f"the project has no {kind} `{key}`; {has}"
         return Fault(path, f"unknown_{kind}", detail, did_you_mean(key, known), level)
+
+
+def model_key_of(name: str) -> str:
+    """Return the key of a model without the generation parameters after it."""
+    return split_parameters(name)[0]
 
 
 def _is_provider(name: str) -> bool:

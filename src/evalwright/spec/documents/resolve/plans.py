@@ -182,7 +182,10 @@ def _distinguish_keys(
             keys = spec.dataset_keys
             if spec.source == "task_result":
                 keys = {name: new_keys.get(key, key) for name, key in keys.items()}
+            key, written_key = new_keys.get(spec.key, spec.key), spec.written_key
+            if written_key and key != spec.key:
+                written_key = f"{prefix}-{written_key}"
             distinct.append(
-                structs.replace(spec, key=new_keys.get(spec.key, spec.key), dataset_keys=keys)
+                structs.replace(spec, key=key, written_key=written_key, dataset_keys=keys)
             )
     return distinct

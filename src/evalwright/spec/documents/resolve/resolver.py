@@ -1,10 +1,16 @@
 """Resolve the task specifications of a project and check them together.
 
-    task_specifications:          →    ResolvedSpec(key="short", task=…, model_key="bot", …)
+    task_specifications:          →    ResolvedSpec(key="short", task=…, model_keys=("bot",), …)
       - key: short
         task_key: capital-cities
         model_key: bot
         task_config: { style: short }
+      - key: styles               →    one for `styles-short`, one for `styles-long`
+        task_key: capital-cities
+        models: [bot, other-bot]
+        variants:
+          short: { style: short }
+          long: { style: long }
       - key: stable
         type: repeatability
         repeatability_config: { num_runs: 5 }
@@ -30,18 +36,19 @@ from evalwright.spec.documents.resolve.config_values import GivenValue
 from evalwright.spec.documents.resolve.documents import ResolvedDocument
 from evalwright.spec.documents.resolve.earlier import (
     build_earlier_evaluation,
-    check_earlier_models,
     explain_unknown,
 )
-from evalwright.spec.documents.resolve.entities import Entity, References
+from evalwright.spec.documents.resolve.entities import Entity, References, model_key_of
 from evalwright.spec.documents.resolve.layout import DocumentKind
 from evalwright.spec.documents.resolve.specifications import (
     ResolvedSpec,
     WrittenSpec,
     check_model_and_dataset,
     choose_sampling,
+    find_duplicate_variants,
     find_named_models,
     find_recording,
+    find_unused_values,
     needs_model,
     resolve_recorded_spec,
     sample_source,
@@ -112,13 +119,18 @@ class Resolver:
         self._report(resolved.problems)
         self.warn_of_no_value(entity.parameters, values, entity)
         specs: list[ResolvedSpec] = []
-        for number, data in enumerate(_name_specifications(resolved.data)):
-            if not isinstance(data, dict):
-                continue
-            spec = WrittenSpec(entity, resolved, number, data)
+        written = [
+            WrittenSpec(entity, resolved, number, data)
+            for number, data in enumerate(_name_specifications(resolved.data))
+            if isinstance(data, dict)
+        ]
+        self._report(find_unused_values(written, for_tasks, self._references.entities["task"]))
+        self._add(entity.part, find_duplicate_variants(written))
+        for spec in written:
             self._warn_of_auto_key(spec)
-            if data.get("type") != "repeatability":
-                specs += self._resolve_spec(spec, for_tasks, run_config)
+            if spec.data.get("type") != "repeatability":
+                for each in spec.list_variants():
+                    specs += self._resolve_spec(each, for_tasks, run_config)
             elif not inputs_only:
                 specs += self._resolve_repeatability(spec, run_config)
         return specs
@@ -141,7 +153,6 @@ class Resolver:
             written=entity.part,
             values=resolved.values,
             given_values=values,
-            model_key=None,
             dataset_keys=dataset_keys,
             source=sample_source(task),
             **choose_sampling(None, None, run_config),
@@ -186,24 +197,29 @@ class Resolver:
         for parameter in entity.parameters:
             if parameter.key in for_tasks:
                 values[parameter.key] = for_tasks[parameter.key]
+        values |= spec.variant_values()
         resolved = entity.resolve(values, missing_at=spec.missing, lenient=self._lenient)
         self.warn_of_no_value(resolved.parameters, values, entity, spec)
         dataset_keys = self._check_task(entity, resolved, values)
         task: TaskDocument | None = resolved.document
-        model_key = spec.text("model_key")
-        self._check_model(spec, task, model_key)
+        model_keys = spec.model_keys()
+        self._check_models(spec, task, model_keys)
         specification, evaluation = spec.build()
         if task is None or specification is None:
             return []
         self._add(part, check_model_and_dataset(spec, task))
+        display_name = specification.display_name or task.display_name
         resolved_spec = ResolvedSpec(
-            key=str(spec.data.get("key")),
-            display_name=specification.display_name or task.display_name,
+            key=spec.key,
+            display_name=f"{display_name}: {spec.variant}" if spec.variant else display_name,
             task=task,
             written=entity.part,
             values=resolved.values,
             given_values=values,
-            model_key=model_key,
+            model_keys=tuple(model_keys.values()),
+            parameters=specification.parameters,
+            variant=spec.variant,
+            written_key=str(spec.data.get("key")) if spec.variant else "",
             dataset_keys=dataset_keys,
             source=sample_source(task),
             **choose_sampling(specification, evaluation, run_config),
@@ -225,11 +241,11 @@ class Resolver:
             entity, specs = self._resolve_input(named, part, run_config)
             if entity is None:
                 continue
-            chosen = [each for each in specs if spec_key in {None, each.key}]
+            chosen = [each for each in specs if spec_key is None or spec_key in each.names]
             inputs += [(path, each) for each in chosen]
             siblings |= {(each.evaluation_key, each.key) for each in specs}
             if not chosen:
-                self._add(part, _explain_missing_input(path, spec_key, entity))
+                self._add(part, _explain_missing_input(path, spec_key, entity, specs))
         datasets = self._references.entities["dataset"]
         repeated, faults = _repeat_specs(spec, _ResolvedInputs(inputs, siblings, datasets))
         self._add(part, faults)
@@ -251,13 +267,11 @@ class Resolver:
             fault = references.missing("evaluation", key, path)
             self._add(part, [explain_unknown(fault, earlier, known)] if fault else [])
             return None, []
-        if not self._models_given:
-            self._add(part, check_earlier_models(earlier, named.specification, path))
         inner = Resolver(
             references,
             given=self._given,
             lenient=self._lenient,
-            models_given=self._models_given or earlier.has_several_models,
+            models_given=self._models_given,
         )
         entity = _place_evaluation(build_earlier_evaluation(earlier), part.place(path))
         specs = inner.evaluation(entity, run_config, inputs_only=True)
@@ -314,18 +328,19 @@ class Resolver:
                 self.used["dataset", key] = dataset
         return keys
 
-    def _check_model(self, spec: WrittenSpec, task: TaskDocument | None, key: str | None) -> None:
-        part, path = spec.entity.part, (*spec.path, "model_key")
-        if key is None:
-            if task is not None and not spec.waits("model_key"):
-                self._require_model(part, path, task)
-            return
-        entity = self._find("model", key, part, path)
-        does = getattr(entity.document, "task", None) if entity is not None else None
-        if task is not None and does is not None and not _serves(does, task.tasks):
-            wants = quote_names([str(name) for name in task.tasks])
-            detail = f"task `{task.key}` needs a model for {wants}, but `{key}` is for `{does}`"
-            self._add(part, [Fault(path, "wrong_model", detail)])
+    def _check_models(
+        self, spec: WrittenSpec, task: TaskDocument | None, keys: Mapping[FieldPath, str]
+    ) -> None:
+        part = spec.entity.part
+        if not keys and task is not None and not (spec.waits("model_key") or spec.waits("models")):
+            self._require_model(part, (*spec.path, "model_key"), task)
+        for path, key in keys.items():
+            entity = self._find("model", key, part, path)
+            does = getattr(entity.document, "task", None) if entity is not None else None
+            if task is not None and does is not None and not _serves(does, task.tasks):
+                wants = quote_names([str(name) for name in task.tasks])
+                detail = f"task `{task.key}` needs a model for {wants}, but `{key}` is for `{does}`"
+                self._add(part, [Fault(path, "wrong_model", detail)])
 
     def _require_model(self, part: DocumentPart, path: FieldPath, task: TaskDocument) -> None:
         if needs_model(task) and not self._models_given:
@@ -339,6 +354,8 @@ class Resolver:
     ) -> Entity | None:
         if (fault := self._references.missing(kind, key, path)) is not None:
             self._add(part, [fault])
+            return None
+        key = model_key_of(key) if kind == "model" else key
         entity = self._references.entities[kind].get(key)
         if entity is not None:
             self.used[kind, key] = entity
@@ -379,7 +396,7 @@ def _list_inputs(spec: WrittenSpec) -> Iterator[_NamedInput]:
 
 
 def _explain_missing_input(
-    path: FieldPath, spec_key: str | None, evaluation: Entity
+    path: FieldPath, spec_key: str | None, evaluation: Entity, specs: Iterable[ResolvedSpec]
 ) -> list[Fault]:
     """Explain why an evaluation lacks a specification or, without `spec_key`, has none at all.
 
@@ -391,6 +408,7 @@ def _explain_missing_input(
         if isinstance(spec, dict)
     }
     known = [key for key, kind in kinds.items() if kind != "repeatability"]
+    known += [spec.key for spec in specs if spec.key not in kinds]
     if spec_key is None:
         detail = f"evaluation `{evaluation.key}` has no task specification that can be repeated"
         hint = "use an evaluation that runs tasks, or add a task to this one"
@@ -460,6 +478,8 @@ def _repeat_specs(
             replace(
                 reading,
                 key=key,
+                variant="",
+                written_key="",
                 display_name=repeatability.display_name or spec.display_name,
                 num_samples=repeatability.num_samples or spec.num_samples,
                 subsampling=repeatability.subsampling or spec.subsampling,

@@ -1,7 +1,7 @@
 """Task specifications, as written in an evaluation and as resolved.
 
 WrittenSpec(entity, evaluation, number, data)
-ResolvedSpec(key="short", task=…, model_key="bot", values={"style": "short"}, …)
+ResolvedSpec(key="short", task=…, model_keys=("bot",), values={"style": "short"}, …)
 
 The result of a specification may be read from a log:
 
@@ -14,12 +14,18 @@ In that case, the task is not run, so neither the task nor its models and datase
 project.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from evalwright.spec.documents.checks.build import DocumentPart, build_instance, find_parts
+from evalwright.spec.documents.checks.build import (
+    DocumentPart,
+    build_instance,
+    find_parts,
+    get_value,
+)
 from evalwright.spec.documents.checks.task_rules import leaves_dataset_open
 from evalwright.spec.documents.checks.trials import check_trial_count
 from evalwright.spec.documents.models.evaluation import (
@@ -34,11 +40,19 @@ from evalwright.spec.documents.models.task import BenchmarkTask, TaskDocument
 from evalwright.spec.documents.resolve.config_values import UNKNOWN, GivenValue, read_given_value
 from evalwright.spec.documents.resolve.documents import ResolvedDocument
 from evalwright.spec.documents.resolve.entities import Entity
-from evalwright.spec.documents.yaml.problems import Fault, FieldPath, Place, get_mapping
+from evalwright.spec.documents.yaml.problems import (
+    Fault,
+    FieldPath,
+    Place,
+    get_list,
+    get_mapping,
+)
 from evalwright.spec.documents.yaml.text_files import path_beside
 from evalwright.types import Issue
 
 _LOG_FIELD = "task_result_log_path"
+_SUBJECTS = ("model_key", "models", "parameters", "dataset_key")
+"""Fields that say what a task evaluates, and how it is called."""
 
 
 class WrittenSpec(NamedTuple):
@@ -50,6 +64,8 @@ class WrittenSpec(NamedTuple):
     number: int
     data: dict[str, Any]
     """Fields of the specification, with the evaluation's parameter values inserted."""
+    variant: str = ""
+    """The variant that is resolved, if the specification has variants."""
 
     @property
     def path(self) -> FieldPath:
@@ -61,21 +77,57 @@ class WrittenSpec(NamedTuple):
         """Place of the specification."""
         return self.entity.part.place(self.path)
 
+    @property
+    def key(self) -> str:
+        """Key of the results."""
+        return "-".join(filter(None, (str(self.data.get("key")), self.variant)))
+
+    def list_variants(self) -> "list[WrittenSpec]":
+        """Return the specification once per variant; itself if it has none or is not run."""
+        if self.text(_LOG_FIELD) or (*self.path, "variants") in self.evaluation.waiting:
+            return [self]
+        names = get_mapping(self.data, "variants")
+        return [self._replace(variant=str(name)) for name in names] or [self]
+
     def missing(self, name: str) -> tuple[Place, str]:
         """Return the place and the field where a parameter of the task should be set."""
-        own = ("dataset_key",) if name == "dataset_key" else ("task_config", name)
+        own: FieldPath = ("dataset_key",) if name == "dataset_key" else ("task_config", name)
+        if self.variant:
+            own = ("variants", self.variant, name)
         path: FieldPath = (*self.path, *own)
         return self.entity.part.place(path), self.entity.part.field(path)
 
     def waits(self, *names: str | int) -> bool:
         """Whether a field depends on a value that is known only in a run."""
         path = (*self.path, *names)
-        return any(waiting[: len(path)] == path for waiting in self.evaluation.waiting)
+        return any(
+            waiting[: len(path)] == path or path[: len(waiting)] == waiting
+            for waiting in self.evaluation.waiting
+        )
 
     def text(self, name: str) -> str | None:
         """Return the value of a text field, if it is known."""
         value = self.data.get(name)
         return str(value) if isinstance(value, str) and not self.waits(name) else None
+
+    def model_keys(self) -> dict[FieldPath, str]:
+        """Return the evaluated models whose keys are known, by the path of the key."""
+        places: list[tuple[str | int, ...]] = [("model_key",)]
+        places += [("models", number) for number in range(len(get_list(self.data, "models")))]
+        keys = {(*self.path, *place): get_value(self.data, place) for place in places}
+        return {
+            path: str(key)
+            for path, key in keys.items()
+            if isinstance(key, str) and not self.waits(*path[len(self.path) :])
+        }
+
+    def variant_values(self) -> dict[str, GivenValue]:
+        """Return the values that the variant sets."""
+        values = get_mapping(get_mapping(self.data, "variants"), self.variant)
+        return {
+            str(name): self._read_value(value, "variants", self.variant, name)
+            for name, value in values.items()
+        }
 
     def values(self, task: Entity) -> dict[str, GivenValue]:
         """Return the values for the task's parameters, including `dataset_key`."""
@@ -103,6 +155,49 @@ class WrittenSpec(NamedTuple):
         return read_given_value(self.entity.part, (*self.path, *names), known)
 
 
+def find_duplicate_variants(specs: Iterable[WrittenSpec]) -> Iterator[Fault]:
+    """Yield a fault for each variant whose results have the name of other results."""
+    variants = [each for spec in specs for each in spec.list_variants()]
+    counts = Counter(each.key for each in variants)
+    for each in variants:
+        if each.variant and counts[each.key] > 1:
+            detail = (
+                f"the results would have the same name, `{each.key}`, as those of another "
+                "specification"
+            )
+            path = (*each.path, "variants", each.variant)
+            yield Fault(path, "duplicate_key", detail, "rename the variant", at_key=True)
+
+
+def find_unused_values(
+    specs: Iterable[WrittenSpec], given: Mapping[str, GivenValue], tasks: Mapping[str, Entity]
+) -> list[Issue]:
+    """Warn about each value from the run or the command that variants override everywhere."""
+    overriding: dict[str, str] = {}
+    used: set[str] = set()
+    for spec in specs:
+        task = tasks.get(spec.text("task_key") or "")
+        names = {parameter.key for parameter in task.parameters} if task is not None else set()
+        for each in spec.list_variants():
+            own = each.variant_values().keys()
+            overriding |= dict.fromkeys(own, str(spec.data.get("key")))
+            used |= names - own
+    return [
+        value.problem(
+            Fault(
+                (),
+                "no_effect",
+                f"the value of `{name}` has no effect, because every variant of "
+                f"`{overriding[name]}` sets `{name}`",
+                "remove it, or remove the parameter from a variant",
+                level="warning",
+            )
+        )
+        for name, value in given.items()
+        if name in overriding and name not in used
+    ]
+
+
 def check_model_and_dataset(spec: WrittenSpec, task: TaskDocument) -> Iterator[Fault]:
     """Check that a specification sets only what its task accepts."""
 
@@ -113,7 +208,7 @@ def check_model_and_dataset(spec: WrittenSpec, task: TaskDocument) -> Iterator[F
     for name in ("trials", "repeatability"):
         if spec.data.get(name) is not None and (why := why_not_repeatable(task)):
             yield conflict(name, why)
-    names = [name for name in ("model_key", "dataset_key") if spec.data.get(name) is not None]
+    names = [name for name in _SUBJECTS if spec.data.get(name) is not None]
     definition = task.definition
     if not isinstance(definition, BenchmarkTask):
         yield from (conflict(name, "is a system task") for name in names)
@@ -121,9 +216,10 @@ def check_model_and_dataset(spec: WrittenSpec, task: TaskDocument) -> Iterator[F
     takes_dataset = any(parameter.key == "dataset_key" for parameter in task.config_spec)
     if "dataset_key" in names and definition.dataset is not None and not takes_dataset:
         yield conflict("dataset_key", "already specifies its dataset")
-    if task.evaluates == "dataset" and "model_key" in names:
-        detail = f"task `{task.key}` evaluates a dataset: its `model_key` is not used"
-        yield Fault((*spec.path, "model_key"), "unused", detail, level="warning", at_key=True)
+    for name in names if task.evaluates == "dataset" else ():
+        if name != "dataset_key":
+            detail = f"task `{task.key}` evaluates a dataset: its `{name}` is not used"
+            yield Fault((*spec.path, name), "unused", detail, level="warning", at_key=True)
 
 
 def why_not_repeatable(task: TaskDocument) -> str:
@@ -194,7 +290,7 @@ def find_recording(spec: WrittenSpec) -> Recording | None:
 
 
 def warn_without_effect(spec: WrittenSpec) -> list[Fault]:
-    """Warn about numbers of runs or trials in a specification that is not run."""
+    """Warn about fields that matter only in a run, in a specification that is not run."""
     return [
         Fault(
             (*spec.path, name),
@@ -203,7 +299,7 @@ def warn_without_effect(spec: WrittenSpec) -> list[Fault]:
             "remove it",
             level="warning",
         )
-        for name in ("trials", "repeatability")
+        for name in ("trials", "repeatability", "models", "parameters", "variants")
         if spec.data.get(name) is not None
     ]
 
@@ -222,8 +318,14 @@ class ResolvedSpec(Struct, frozen=True, kw_only=True):
     """Values of all parameters of the task."""
     given_values: Mapping[str, GivenValue] = {}
     """Values other than defaults, with their places."""
-    model_key: str | None
-    """Evaluated model; None if no model is set or needed."""
+    model_keys: tuple[str, ...] = ()
+    """Evaluated models; empty if no model is set or needed."""
+    parameters: Mapping[str, Any] = {}
+    """Generation parameters of the evaluated models."""
+    variant: str = ""
+    """Name of the variant, if the specification has variants."""
+    written_key: str = ""
+    """Key of the specification that has this variant."""
     dataset_keys: dict[str, str]
     """Datasets, by parameter if there are several, otherwise under `""`."""
     source: Literal["dataset", "task_result"] = "dataset"
@@ -245,6 +347,11 @@ class ResolvedSpec(Struct, frozen=True, kw_only=True):
     """Log with the result, if the task is not run. In that case, `task` is a placeholder."""
     file: str = ""
     line: int = 0
+
+    @property
+    def names(self) -> set[str]:
+        """Keys by which others can refer to the specification."""
+        return {self.key, self.written_key} - {""}
 
     @property
     def needs_model(self) -> bool:
@@ -299,7 +406,7 @@ def resolve_recorded_spec(spec: WrittenSpec, task_key: str, recording: Recording
         ),
         written=spec.entity.part,
         values=get_mapping(spec.data, "task_config"),
-        model_key=spec.text("model_key"),
+        model_keys=tuple(filter(None, [spec.text("model_key")])),
         dataset_keys={},
         evaluation_key=spec.entity.key,
         recording=recording,
