@@ -44,6 +44,7 @@ RESOLVES = {
     "functions/compile.py",
     "metrics/program_metrics.py",
     "registry.py",
+    "result_logs/log_metrics.py",
     "session/models.py",
     "session/sandboxes.py",
 }

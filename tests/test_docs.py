@@ -15,6 +15,7 @@ import doctest
 import json
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.e2e import in_process
-from tests.local_model import missing
+from tests.local_model import BESIDE, missing
 
 import evalwright
 from evalwright import validate_task
@@ -40,7 +41,8 @@ KNOWN = {"console", "python", "pycon", "jsonl", "json", "text", "toml", "yaml", 
 BIN = Path(sys.executable).parent
 ADD = "def add(a, b):\n    return a + b\n"
 SHELL = set("|&;<>()$`*?[]{}~!")
-"""With any of these, a line is for a shell."""
+"""With any of these outside quotes, a line is for a shell."""
+QUOTED = re.compile(r"'[^']*'")
 OUTPUTS = '{"id": "arith_001", "output": "95"}\n{"id": "arith_002", "output": "84"}\n'
 
 
@@ -117,7 +119,8 @@ def needs_local_model(block: Block) -> bool:
 def follow(command: str, shown: list[str], folder: Path) -> None:
     """Type a command as a reader would; its exit code and its output are as shown."""
     typed, _, exit_code = command.partition("  # exit ")
-    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "NO_COLOR": "1"}
+    path = f"{BIN}:{os.environ['PATH']}"
+    environment = {**os.environ, **BESIDE, "PATH": path, "NO_COLOR": "1"}
     done = type_command(typed, folder, environment)
     assert done.returncode == int(exit_code or 0), f"{shlex.quote(typed)}: {done.stdout}"
     appears(shown, done.stdout)
@@ -126,10 +129,10 @@ def follow(command: str, shown: list[str], folder: Path) -> None:
 def type_command(
     typed: str, folder: Path, environment: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """Run a line in a shell; a plain `evalwright …`, which needs none, without a process."""
-    words = shlex.split(typed, comments=True)
-    if words[0] == "evalwright" and not set(typed.partition("#")[0]) & SHELL:
-        return in_process.evalwright(*words[1:], cwd=folder, env=environment, merged=True)
+    """Run a line in a shell; `cd … && evalwright …`, which needs none, without a process."""
+    parts = typed.split(" && ")
+    if all(map(needs_no_shell, parts)):
+        return run_in_process(parts, folder, environment)
     return subprocess.run(
         ["bash", "-c", typed],
         cwd=folder,
@@ -139,6 +142,26 @@ def type_command(
         text=True,
         check=False,
     )
+
+
+def needs_no_shell(command: str) -> bool:
+    words = QUOTED.sub("", command).partition("#")[0]
+    return command.split(maxsplit=1)[0] in {"cd", "evalwright"} and not SHELL & set(words)
+
+
+def run_in_process(
+    commands: list[str], folder: Path, environment: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run commands until one fails, and join what they print."""
+    printed, exit_code = "", 0
+    for command in commands:
+        name, *arguments = shlex.split(command, comments=True)
+        if name == "cd":
+            folder /= arguments[0]
+        elif not exit_code:
+            done = in_process.evalwright(*arguments, cwd=folder, env=environment, merged=True)
+            printed, exit_code = printed + done.stdout, done.returncode
+    return subprocess.CompletedProcess(commands, exit_code, printed)
 
 
 def steps(text: str) -> list[tuple[str, list[str]]]:
@@ -164,15 +187,10 @@ def appears(shown: list[str], output: str) -> None:
 
 @pytest.mark.parametrize("block", of("python"), ids=named)
 def test_a_python_example_runs(block: Block, folder: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", block.text],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    script = folder / "example.py"
+    script.write_text(block.text, encoding="utf-8")
 
-    assert done.returncode == 0, done.stderr
+    runpy.run_path(str(script), run_name="__main__")
 
 
 @pytest.mark.parametrize("block", of("pycon"), ids=named)

@@ -135,7 +135,7 @@ def test_the_example_of_the_docstring_runs() -> None:
 def test_a_verb_keeps_its_name_when_the_package_of_that_name_is_imported() -> None:
     code = (
         "import evalwright as ew; from evalwright.perplexity.report import PerplexityReport; "
-        "assert ew.perplexity.__module__ == 'evalwright.api.text_perplexity'"
+        "assert ew.perplexity.__module__ == 'evalwright.perplexity.measure'"
     )
 
     assert "evalwright.perplexity.report" in imported_by(code)

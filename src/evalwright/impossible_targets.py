@@ -58,7 +58,7 @@ def explain_impossible(target: str, packages: Container[str] | None = None) -> s
     for module in modules:
         if module == _PROGRAM or module in sys.stdlib_module_names:
             continue
-        if packages is None and not _is_installed(module):
+        if packages is None and not _can_import(module):
             return f"it imports `{module}`, which is not installed"
         if packages is not None and module not in packages:
             return f"it imports `{module}`, which is not in the sandbox"
@@ -195,7 +195,7 @@ def _evaluate_number(node: ast.expr) -> int | float:
 
 
 @lru_cache(maxsize=256)
-def _is_installed(module: str) -> bool:
+def _can_import(module: str) -> bool:
     try:
         return find_spec(module) is not None
     except (ImportError, ValueError):  # no `__spec__`: something that is only in memory

@@ -49,8 +49,8 @@ def read_secrets(file: Path = FILE) -> dict[str, Secret]:
     return {name: Secret(value, declared=True) for name, value in values.items()}
 
 
-def set_secret(name: str, value: str, file: Path = FILE) -> None:
-    """Store a secret in place of an earlier one of that name."""
+def set_secret(name: str, value: str, file: Path = FILE) -> Path:
+    """Store a secret in place of an earlier one of that name; return the file."""
     if _NAME.fullmatch(name) is None:
         raise UsageError(
             f"`{name}` cannot be the name of a secret", hint="use letters, digits, `_` and `-`"
@@ -58,6 +58,12 @@ def set_secret(name: str, value: str, file: Path = FILE) -> None:
     if not value:
         raise UsageError(f"the value of `{name}` is empty: nothing was stored")
     _write({**read_secrets(file), name: Secret(value)}, file)
+    return file
+
+
+def list_secrets(file: Path = FILE) -> list[str]:
+    """Return the names of the stored secrets, never their values."""
+    return sorted(read_secrets(file))
 
 
 def delete_secret(name: str, file: Path = FILE) -> None:

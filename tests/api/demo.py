@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evalwright.spec.documents.starter import starter_files
+from evalwright.api.files import starter_files
 
 
 def demo(folder: Path) -> Path:

@@ -4,7 +4,7 @@ from evalwright.clients.anthropic import AnthropicParameters
 from evalwright.clients.llama.settings import LlamaParameters, LlamaSettings
 from evalwright.clients.openai import ChatParameters
 from evalwright.clients.openai_responses import ResponsesParameters
-from evalwright.clients.parameters import Timeouts, reject_misspelled
+from evalwright.clients.parameters import Timeouts, reject_misspelled_parameters
 from evalwright.errors import UsageError
 from evalwright.generation_parameters import COMMON_PARAMETERS
 
@@ -20,10 +20,10 @@ def test_every_parameter_of_every_client_is_known() -> None:
 
 @pytest.mark.parametrize("name", ["min_tokens", "stop_token_ids", "user", "extra.temprature", "x"])
 def test_other_names_are_not_taken_for_misspelt_ones(name: str) -> None:
-    reject_misspelled({name: 1}, model="openai/m")
+    reject_misspelled_parameters({name: 1}, model="openai/m")
 
 
 def test_a_long_ending_makes_another_name() -> None:
-    reject_misspelled({"reasoning_format": 1}, model="openai/m")
+    reject_misspelled_parameters({"reasoning_format": 1}, model="openai/m")
     with pytest.raises(UsageError, match="did you mean `reasoning`"):
-        reject_misspelled({"reasonings": 1}, model="openai/m")
+        reject_misspelled_parameters({"reasonings": 1}, model="openai/m")

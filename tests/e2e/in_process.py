@@ -32,18 +32,30 @@ def evalwright(
     `merged`: stderr goes to stdout, as by `2>&1`. `stdout` and `stderr` are files to write to, as
     by `> FILE` and `2> FILE`: their content is not returned.
     """
-    data = stdin.encode() if isinstance(stdin, str) else stdin
+    data = BytesIO(stdin.encode() if isinstance(stdin, str) else stdin)
     with ExitStack() as stack:
         out, err = (stack.enter_context(_open_file(path)) for path in (stdout, stderr))
-        stack.enter_context(_surroundings(cwd or Path.cwd(), os.environ if env is None else env))
-        stack.enter_context(_streams(data, out, out if merged else err))
-        exit_code = _exit_code(arguments)
+        streams = data, out, out if merged else err
+        exit_code = run_with_streams(arguments, streams, cwd=cwd, env=env)
         texts = ("" if path else _read_text(file) for path, file in ((stdout, out), (stderr, err)))
         return CompletedProcess(arguments, exit_code, *texts)
 
 
 def _open_file(path: str) -> BinaryIO:
     return cast("BinaryIO", Path(path).open("wb", 0) if path else TemporaryFile())
+
+
+def run_with_streams(
+    arguments: tuple[str, ...],
+    streams: tuple[BinaryIO, BinaryIO, BinaryIO],
+    *,
+    cwd: Path | None,
+    env: Mapping[str, str] | None,
+) -> int:
+    """Run the command with these files as stdin, stdout and stderr; return its exit code."""
+    environment = os.environ if env is None else env
+    with _surroundings(cwd or Path.cwd(), environment), _streams(*streams):
+        return _exit_code(arguments)
 
 
 def _exit_code(arguments: tuple[str, ...]) -> int:
@@ -87,11 +99,11 @@ def _set_environment(variables: dict[str, str]) -> None:
 
 
 @contextmanager
-def _streams(stdin: bytes, out: BinaryIO, err: BinaryIO) -> Iterator[None]:
+def _streams(stdin: BinaryIO, out: BinaryIO, err: BinaryIO) -> Iterator[None]:
     before = sys.stdin, sys.stdout, sys.stderr
     encoding = os.environ.get("PYTHONIOENCODING", "utf-8")
     streams = (
-        TextIOWrapper(BytesIO(stdin), encoding),
+        TextIOWrapper(stdin, encoding),
         TextIOWrapper(out, encoding),
         TextIOWrapper(err, encoding, errors="backslashreplace", write_through=True),
     )
@@ -100,7 +112,7 @@ def _streams(stdin: bytes, out: BinaryIO, err: BinaryIO) -> Iterator[None]:
         yield
     finally:
         sys.stdin, sys.stdout, sys.stderr = before
-        for stream in streams[1:]:
+        for stream in streams:
             stream.detach()
 
 

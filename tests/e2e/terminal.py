@@ -1,14 +1,14 @@
-"""The command on a terminal of 80 columns, in a process of its own."""
+"""The command on a terminal of 80 columns."""
 
 import os
 import pty
 import re
-import subprocess
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
-from tests.living import PATIENCE_S
+from tests.e2e import in_process
 from tools.pictures import drop_erased_lines
 
 from evalwright.report.tables import display_width
@@ -19,24 +19,22 @@ WIDTH = 80
 def on_a_terminal(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None) -> str:
     """What a terminal is sent, stderr included, without lines that are rewritten."""
     ours, theirs = pty.openpty()
-    shown = b""
     environment = {**(os.environ if env is None else env), "TERM": "xterm", "COLUMNS": str(WIDTH)}
-    command = [sys.executable, "-m", "evalwright", *arguments]
-    with subprocess.Popen(
-        command, cwd=cwd, stdin=theirs, stdout=theirs, stderr=theirs, env=environment
-    ) as child:
-        os.close(theirs)
-        while True:
-            try:
-                data = os.read(ours, 4096)
-            except OSError:
-                break
-            if not data:
-                break
-            shown += data
-        child.wait(timeout=PATIENCE_S)
+    shown: list[bytes] = []
+    reader = Thread(target=lambda: shown.extend(_read_terminal(ours)))
+    reader.start()
+    with os.fdopen(theirs, "rb", 0) as keys, os.fdopen(os.dup(theirs), "wb", 0) as screen:
+        in_process.run_with_streams(arguments, (keys, screen, screen), cwd=cwd, env=environment)
+    reader.join()
     os.close(ours)
-    return drop_erased_lines(shown.decode().replace("\r\n", "\n"))
+    return drop_erased_lines(b"".join(shown).decode().replace("\r\n", "\n"))
+
+
+def _read_terminal(descriptor: int) -> Iterator[bytes]:
+    """Yield what is written to a terminal until the other side is closed."""
+    with suppress(OSError):
+        while data := os.read(descriptor, 4096):
+            yield data
 
 
 def without_colours(text: str) -> str:

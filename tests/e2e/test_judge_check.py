@@ -96,6 +96,28 @@ def test_labels_in_a_column_of_the_dataset_are_those_of_a_file(
     assert server.asked == before, "nobody is asked to compare"
 
 
+def test_labels_of_a_part_correct_the_mean_and_more_are_proposed(
+    server: ExampleServer, folder: Path
+) -> None:
+    lines = (folder / "labels.csv").read_text(encoding="utf-8").splitlines()
+    kept = [lines[0], *lines[1:17]]
+    (folder / "some.csv").write_text("\n".join(kept) + "\n", encoding="utf-8")
+
+    report = check(server, folder, "--labels", "some.csv", "--next", "3")
+    shown = evalwright(server, folder, "judge", "check", "latest", "--labels", "some.csv")
+
+    methods = {row["method"]: row for row in report["agreement"]["corrected"]}
+    assert methods.keys() == {"rogan-gladen", "ppi++"}
+    ppi = methods["ppi++"]
+    assert ppi["raw"]["value"] == pytest.approx(13 / 24)
+    assert ppi["labels"] == 16
+    assert 0 <= ppi["corrected"]["ci_low"] < ppi["corrected"]["value"] < ppi["corrected"]["ci_high"]
+    labelled = {line.partition(",")[0] for line in kept}
+    assert len(report["to_label"]) == 3
+    assert not labelled & {sample["sample_id"] for sample in report["to_label"]}
+    assert "corrected with 16 labels (PPI++)" in shown.stdout
+
+
 def test_the_guide_shows_what_the_example_prints(server: ExampleServer, folder: Path) -> None:
     page = GUIDE.read_text(encoding="utf-8")
     command, _, shown = page.partition("```text\nevalwright judge check")[2].partition("\n\n")

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from tests.e2e.commands import COMMAND, report_of
 from tests.living import PATIENCE_S
+from tests.local_model import BESIDE
 
 from evalwright.clients.local import find_weights
 
@@ -32,6 +34,7 @@ asked = xllamacpp.CommonParams()
 asked.model.path = sys.argv[1]
 asked.hostnames, asked.port = ["127.0.0.1"], 0
 asked.n_ctx, asked.n_parallel, asked.verbosity = 512, 1, 1
+asked.cpuparams.n_threads = asked.cpuparams_batch.n_threads = 1
 asked.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
 server = xllamacpp.Server(asked)
 
@@ -74,6 +77,7 @@ def weighed(folder: Path, *arguments: str) -> Any:
     done = subprocess.run(
         [*COMMAND, "perplexity", *arguments, "-m", "local/smollm2", "--json"],
         cwd=folder,
+        env=os.environ | BESIDE,
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,

@@ -1,7 +1,7 @@
 from typing import Any
 
 from evalwright.judge_check.agreement import estimate_share, measure_label_agreement
-from evalwright.judge_check.render import render_check
+from evalwright.judge_check.render import render_judge_check
 from evalwright.report.judges import (
     CLASSIFIER,
     Agreement,
@@ -41,7 +41,7 @@ def check(**more: Any) -> JudgeCheck:
 
 
 def shown(**more: Any) -> list[str]:
-    return list(lay_out_blocks(render_check(check(**more)), None))
+    return list(lay_out_blocks(render_judge_check(check(**more)), None))
 
 
 def test_lines_show_counts_confusion_and_what_was_seen_differently() -> None:

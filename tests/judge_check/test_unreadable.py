@@ -11,7 +11,7 @@ from tests.servers.model_server import ModelServer, chat
 
 import evalwright as ew
 from evalwright import api
-from evalwright.judge_check.render import render_check
+from evalwright.judge_check.render import render_judge_check
 from evalwright.judge_check.unreadable import count_unreadable
 from evalwright.report.judges import Judge, JudgeCheck, UnreadableReplies
 from evalwright.report.layout import lay_out_blocks
@@ -78,7 +78,7 @@ def checked(**options: Any) -> JudgeCheck:
 
 
 def text_of(check: JudgeCheck) -> str:
-    return "\n".join(lay_out_blocks(render_check(check), None))
+    return "\n".join(lay_out_blocks(render_judge_check(check), None))
 
 
 def grade(verdict: str, wrong: dict[int, str] | None = None) -> Any:

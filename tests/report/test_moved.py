@@ -1,6 +1,6 @@
 from itertools import count, islice
 
-from evalwright.report.moved import OutcomePair, has_changed, pair_outcomes
+from evalwright.report.moved import OutcomePair, has_other_scores, pair_outcomes
 from evalwright.types import Failure, Outcome, Score
 
 
@@ -44,8 +44,8 @@ def test_trials_and_models_are_paired_apart() -> None:
 def test_only_a_value_that_both_have_changes() -> None:
     failure = Failure(stage="score", type="E", message="")
 
-    assert has_changed(OutcomePair(outcome("a", 0), outcome("a", 1)))
-    assert has_changed(OutcomePair(outcome("a", "no"), outcome("a", "yes")))
-    assert not has_changed(OutcomePair(outcome("a", float("nan")), outcome("a", float("nan"))))
-    assert not has_changed(OutcomePair(outcome("a", scores={}, failure=failure), outcome("a")))
-    assert not has_changed(OutcomePair(None, outcome("a")))
+    assert has_other_scores(OutcomePair(outcome("a", 0), outcome("a", 1)))
+    assert has_other_scores(OutcomePair(outcome("a", "no"), outcome("a", "yes")))
+    assert not has_other_scores(OutcomePair(outcome("a", float("nan")), outcome("a", float("nan"))))
+    assert not has_other_scores(OutcomePair(outcome("a", scores={}, failure=failure), outcome("a")))
+    assert not has_other_scores(OutcomePair(None, outcome("a")))

@@ -1,7 +1,7 @@
 import pytest
 from msgspec import structs
 
-from evalwright.report.programs import count_verified, describe_program, program_lines
+from evalwright.report.programs import count_verified_programs, describe_program, program_lines
 from evalwright.report.report import CodeExecution
 from evalwright.types import Execution, ExecutionOutcome, Outcome, Program, Score
 
@@ -100,11 +100,11 @@ def test_verified_passes_are_counted_and_the_mean_without_the_rest() -> None:
         Outcome(task="t", model="m", sample_id="b", scores={"f1": Score(values={"score": 1.0})}),
     ]
 
-    counted = count_verified(HELD, outcomes)
+    counted = count_verified_programs(HELD, outcomes)
 
     assert (counted.passes, counted.verified_passes) == (2, 1)
     assert (counted.mean, counted.verified_mean) == (0.625, 0.375)
-    assert count_verified(HELD, []) == HELD
+    assert count_verified_programs(HELD, []) == HELD
 
 
 def test_timeouts_that_rest_on_wall_clock_time_are_counted() -> None:
@@ -114,7 +114,7 @@ def test_timeouts_that_rest_on_wall_clock_time_are_counted() -> None:
         metadata={**by_wall_clock.scores["record"].metadata, "wall_clock": True},
     )
 
-    counted = count_verified(HELD, [by_wall_clock, scored(0.0, "timeout", verified=True)])
+    counted = count_verified_programs(HELD, [by_wall_clock, scored(0.0, "timeout", verified=True)])
 
     assert counted.wall_clock_timeouts == 1
 

@@ -23,15 +23,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evalwright.api.answers import score_answer
     from evalwright.api.comparisons import compare
     from evalwright.api.dataset_checks import check_dataset, parse_checks
-    from evalwright.api.dataset_previews import dataset_preview_lines, try_dataset
+    from evalwright.api.datasets import dataset_preview_lines, generate, try_dataset
     from evalwright.api.entities import check_entities
     from evalwright.api.files import SCHEMAS, checks, init, lint, lints, schema, validate
     from evalwright.api.gates import bless, check_policies, gate, read_policies
-    from evalwright.api.generators import generate
-    from evalwright.api.judge import JudgeCheckOptions, judge_check, render_judge_check
     from evalwright.api.listing import (
         list_components,
         list_models,
@@ -39,11 +36,9 @@ if TYPE_CHECKING:
         show_run,
         show_samples,
     )
-    from evalwright.api.logs import export_logs, import_results
     from evalwright.api.machine import doctor
-    from evalwright.api.programs import ProgramRequest, execute, execute_file
+    from evalwright.api.programs import ProgramRequest, execute, execute_file, score_answer
     from evalwright.api.run_tasks import arun, run, score
-    from evalwright.api.secret_values import delete_secret, list_secrets, set_secret
     from evalwright.api.stored_runs import (
         collect_garbage,
         delete,
@@ -54,43 +49,50 @@ if TYPE_CHECKING:
         runs,
     )
     from evalwright.api.task_previews import TaskSelection, locate_task, try_task
-    from evalwright.api.text_perplexity import perplexity
+    from evalwright.judge_check.check import judge_check
+    from evalwright.judge_check.options import JudgeCheckOptions
+    from evalwright.judge_check.render import render_judge_check
+    from evalwright.perplexity.measure import perplexity
     from evalwright.plan.options import RunOptions
     from evalwright.projects.add import add_entities, add_provider
     from evalwright.projects.catalog import delete_entity, export_entity, list_entities, show_entity
     from evalwright.projects.lookup import require_own_file
     from evalwright.projects.try_model import try_model
     from evalwright.report.yaml_text import to_yaml
+    from evalwright.result_logs.export_run import export_logs
+    from evalwright.result_logs.import_run import import_results
+    from evalwright.secret_store import delete_secret, list_secrets, set_secret
     from evalwright.session.progress import Progress
     from evalwright.session.stores import store_name
 
 _HOMES = """
-    api.answers            score_answer
-    api.comparisons        compare
-    api.dataset_checks     check_dataset parse_checks
-    api.dataset_previews   dataset_preview_lines try_dataset
-    api.entities           check_entities
-    api.files              SCHEMAS checks init lint lints schema validate
-    api.gates              bless check_policies gate read_policies
-    api.generators         generate
-    api.judge              JudgeCheckOptions judge_check render_judge_check
-    api.listing            list_components list_models list_runs show_run show_samples
-    api.logs               export_logs import_results
-    api.machine            doctor
-    api.programs           ProgramRequest execute execute_file
-    api.run_tasks          arun run score
-    api.secret_values      delete_secret list_secrets set_secret
-    api.stored_runs        collect_garbage delete export find find_changed_files load runs
-    api.task_previews      TaskSelection locate_task try_task
-    api.text_perplexity    perplexity
-    plan.options           RunOptions
-    projects.add           add_entities add_provider
-    projects.catalog       delete_entity export_entity list_entities show_entity
-    projects.lookup        require_own_file
-    projects.try_model     try_model
-    report.yaml_text       to_yaml
-    session.progress       Progress
-    session.stores         store_name
+    api.comparisons         compare
+    api.dataset_checks      check_dataset parse_checks
+    api.datasets            dataset_preview_lines generate try_dataset
+    api.entities            check_entities
+    api.files               SCHEMAS checks init lint lints schema validate
+    api.gates               bless check_policies gate read_policies
+    api.listing             list_components list_models list_runs show_run show_samples
+    api.machine             doctor
+    api.programs            ProgramRequest execute execute_file score_answer
+    api.run_tasks           arun run score
+    api.stored_runs         collect_garbage delete export find find_changed_files load runs
+    api.task_previews       TaskSelection locate_task try_task
+    judge_check.check       judge_check
+    judge_check.options     JudgeCheckOptions
+    judge_check.render      render_judge_check
+    perplexity.measure      perplexity
+    plan.options            RunOptions
+    projects.add            add_entities add_provider
+    projects.catalog        delete_entity export_entity list_entities show_entity
+    projects.lookup         require_own_file
+    projects.try_model      try_model
+    report.yaml_text        to_yaml
+    result_logs.export_run  export_logs
+    result_logs.import_run  import_results
+    secret_store            delete_secret list_secrets set_secret
+    session.progress        Progress
+    session.stores          store_name
 """
 """Modules, each with the names that it provides: a name is imported when it is first used."""
 _HOME_OF = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from evalwright.spec.documents.lint import DocumentLint
     from evalwright.spec.records.check import Validated
     from evalwright.spec.records.lint.linter import Linting
+
+
+STARTER = Path(__file__).parents[1] / "starter"
+"""The project that `init` writes: one task of each kind, and an offline model."""
 
 
 def validate(path: str | Path) -> Validated:
@@ -88,7 +92,6 @@ def init(directory: str | Path) -> list[Path]:
 
     What was written, the run file first. A README of one's own is left as it is.
     """
-    from evalwright.spec.documents.starter import starter_files
     from evalwright.spec.records.fixtures import TASKS
 
     folder = Path(directory)
@@ -103,6 +106,14 @@ def init(directory: str | Path) -> list[Path]:
     files[folder / ".evalwright" / ".gitignore"] = _NOT_FOR_GIT
     written = [path for path, content in files.items() if _create_file(path, content)]
     return sorted(written, key=lambda path: (path.name != "run.yaml", len(path.parts), path))
+
+
+def starter_files() -> Iterator[tuple[str, bytes]]:
+    """Yield the path of each starter file, relative to the project's folder, and its content."""
+    for path in sorted(STARTER.rglob("*")):
+        # Installers compile Python files.
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield path.relative_to(STARTER).as_posix(), path.read_bytes()
 
 
 def _create_file(path: Path, content: bytes) -> bool:

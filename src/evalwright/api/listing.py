@@ -19,7 +19,7 @@ from evalwright.plan.outline import CATEGORY, PlanOutline
 from evalwright.ports import Store
 from evalwright.registry import BUILT_IN, find_plugins, load, load_components, load_plugins
 from evalwright.report.headline import Headline
-from evalwright.report.moved import has_changed, pair_outcomes
+from evalwright.report.moved import has_other_scores, pair_outcomes
 from evalwright.report.report import is_wrong
 from evalwright.report.runs import ListedRun, ShownRun
 from evalwright.session.stores import open_store
@@ -106,7 +106,7 @@ def show_samples(  # noqa: PLR0913 - one keyword each
             else _of_sample(opened, run, sample_id)
         )
         if changed:
-            outcomes = _find_changed(opened, run, outcomes)
+            outcomes = _find_changed_outcomes(opened, run, outcomes)
         categories: dict[str, None] = {}
         for outcome in outcomes:
             categories[_category_of(outcome)] = None
@@ -119,7 +119,9 @@ def show_samples(  # noqa: PLR0913 - one keyword each
             raise _unknown_category(run, category, list(categories))
 
 
-def _find_changed(store: Store, run: Run, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
+def _find_changed_outcomes(
+    store: Store, run: Run, outcomes: Iterator[Outcome]
+) -> Iterator[Outcome]:
     if not run.parent:
         raise UsageError(
             f"run {run.id} has no parent, so none of its scores have changed",
@@ -127,7 +129,7 @@ def _find_changed(store: Store, run: Run, outcomes: Iterator[Outcome]) -> Iterat
         )
     before = store.outcomes(store.find(run.parent).id)
     for pair in pair_outcomes(before, outcomes):
-        if pair.after is not None and has_changed(pair):
+        if pair.after is not None and has_other_scores(pair):
             yield pair.after
 
 

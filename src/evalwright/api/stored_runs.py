@@ -7,7 +7,7 @@ from pathlib import Path
 from evalwright.engine.redact import make_redactor, redact
 from evalwright.plan.manifest import read_manifest_if_readable
 from evalwright.plan.options import parse_options
-from evalwright.plan.stored_records import StoredRecords
+from evalwright.plan.records import StoredRecords
 from evalwright.report.report import Report
 from evalwright.session.memory import RunOutcomes
 from evalwright.session.reports import add_moved_scores, load_report

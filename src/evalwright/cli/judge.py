@@ -61,6 +61,13 @@ command = shared.OrderedGroup(
     default=50,
     about="Number of samples to judge again, drawn at random with a fixed seed.",
 )
+@click.option(
+    "--next",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Propose N samples without a label to label next, drawn at random with a fixed seed.",
+)
 @shared.value_options
 @shared.env_option
 @shared.concurrency_option("Number of samples to judge at once.")
@@ -75,11 +82,12 @@ def check(
     """Compare a judge with human labels, and test what changes its verdicts.
 
     RUN is a run id or a prefix of one, a run name, a tag (KEY=VALUE), or `latest`. With --labels or
-    --column, the run's verdicts are compared with human labels; no model is queried. With --probe
-    or --repeat, the judge is queried again about some samples: `swap` reverses the order of the
-    items it is shown, `pad` makes answers longer, `fence` marks answers as data. The result is
-    stored with the run and shown in reports on runs with the same judge. Exits with status 0 on
-    success, 3 if the judge gave no verdict for some samples, 130 if interrupted.
+    --column, the run's verdicts are compared with human labels, and the mean score is corrected
+    with them; no model is queried. With --probe or --repeat, the judge is queried again about some
+    samples: `swap` reverses the order of the items it is shown, `pad` makes answers longer, `fence`
+    marks answers as data. The result is stored with the run and shown in reports on runs with the
+    same judge. Exits with status 0 on success, 3 if the judge gave no verdict for some samples, 130
+    if interrupted.
     """
     progress = TerminalProgress()
     own_names = options.keys() & {*api.JudgeCheckOptions.__struct_fields__}

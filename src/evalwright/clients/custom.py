@@ -33,7 +33,11 @@ from msgspec import Struct
 
 from evalwright.clients.adapters import AdaptedModel, Adapter, AdapterInfo, parse_json
 from evalwright.clients.http import Endpoint
-from evalwright.clients.parameters import SamplingParameters, check_parameters, reject_misspelled
+from evalwright.clients.parameters import (
+    SamplingParameters,
+    check_parameters,
+    reject_misspelled_parameters,
+)
 from evalwright.clients.providers import locate_document
 from evalwright.errors import ModelError, SnippetFailed, UsageError
 from evalwright.ports import Snippets
@@ -80,7 +84,7 @@ class CustomConnectionModel(AdaptedModel):
     def __init__(
         self, config: ConnectionConfig, adapter: Adapter, info: AdapterInfo, options: ModelOptions
     ) -> None:
-        reject_misspelled(options.parameters, model=info.key)
+        reject_misspelled_parameters(options.parameters, model=info.key)
         parameters, timeouts = check_parameters(
             options.parameters, SamplingParameters, model=info.key, never=_NEVER
         )

@@ -49,7 +49,7 @@ _ADDRESSES = ("base_url", "api_base")
 _NEVER_EXTRA = {"input", "messages", "model", "stream"}
 
 
-def reject_misspelled(
+def reject_misspelled_parameters(
     parameters: Mapping[str, Any], *, model: str, in_name: Collection[str] = ()
 ) -> None:
     """Reject addresses, and unknown parameters whose names are similar to common ones.

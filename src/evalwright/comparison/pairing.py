@@ -18,7 +18,7 @@ from evalwright.engine.results import lacks_answer
 from evalwright.errors import UsageError
 from evalwright.metrics.terms import SampleTerms
 from evalwright.plan.outline import MetricOutline
-from evalwright.plan.stored_records import StoredRecords
+from evalwright.plan.records import StoredRecords
 from evalwright.ports import Store
 from evalwright.stats.arrays import Floats, np
 from evalwright.types import Outcome, without_self_report

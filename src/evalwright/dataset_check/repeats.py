@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from evalwright.dataset_check.report import ProblemExample
 from evalwright.spec.records.lint.corpus import MOST_WORDS, WordTable, digest
-from evalwright.spec.records.lint.duplicates import ONE_IN, SimilarTexts, all_but_the_first
+from evalwright.spec.records.lint.several_records import ONE_IN, SimilarTexts, all_but_the_first
 from evalwright.spec.records.lint.words import split_words
 from evalwright.stats.arrays import Integers, np
 

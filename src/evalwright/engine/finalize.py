@@ -1,6 +1,6 @@
 """Finalize a task after its last sample.
 
-    scorers of all samples     once, over every solved sample                     `all_samples`
+    scorers of all samples     once, over every solved sample                     here
     trials                     combined into one score per sample                 `trials`
     action rules               per sample; excluded samples are in no metric      here
     metrics                    computed from each scorer's scores                 `metric_values`
@@ -9,19 +9,20 @@
 Outcomes are streamed, once for the scorers of all samples and once for the rest, so memory
 grows by a few bytes per sample and scorer, unless a scorer or a metric needs everything. An
 outcome that changes replaces the stored one, so finalizing again changes
-nothing.
+nothing. Scores of scorers of all samples are stored under a key of what they depend on, so
+finalizing again calls nothing.
 
 A sample of several trials is judged by action rules on its scores over all of them, and on its
 first answer.
 """
 
+import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from evalwright.engine.all_samples import AllSamplesScores, add_scores, score_all, stream_outcomes
 from evalwright.engine.metric_values import (
     ScoreTable,
     build_score_tables,
@@ -31,6 +32,7 @@ from evalwright.engine.metric_values import (
 from evalwright.engine.results import (
     FinalResult,
     MetricValue,
+    TaskFailure,
     TaskOutcomes,
     describe_failure,
     lacks_answer,
@@ -38,13 +40,24 @@ from evalwright.engine.results import (
 from evalwright.engine.trials import Agreements, TrialFailures, average_runs, combine_trials
 from evalwright.engine.usage import add_usage, split_usage
 from evalwright.errors import StageError, boundary
-from evalwright.plan.finalization import Finalization, TaskRule, TrialPlan
+from evalwright.plan.finalization import AllSamplesScorer, Finalization, TaskRule, TrialPlan
+from evalwright.plan.keys import key_of
 from evalwright.ports import Snippets
 from evalwright.types import Action, Failure, Outcome, Part, Score, Trace, without_self_report
 
 _WRITE_BATCH = 500
+_YIELD_EVERY = 500
+UnitIndex = tuple[int, int, int]
+"""The ordinal of a sample, its trial, and the unit in it."""
 _MOST_NOTES = 20
 _DEPENDENT_ROWS = "no interval: the rows come from several models or trials on the same samples"
+
+
+class _AllSamplesScores(Struct, frozen=True):
+    """The scores of one scorer of all samples."""
+
+    key: str
+    scores: dict[UnitIndex, Score]
 
 
 async def finalize_task(
@@ -52,7 +65,7 @@ async def finalize_task(
 ) -> FinalResult:
     """Compute what needs all samples."""
     finished = FinalResult(excluded={rule.key: 0 for rule in task.rules})
-    late = await score_all(task, landed, snippets, finished) if landed.complete else {}
+    late = await _score_all(task, landed, snippets, finished) if landed.complete else {}
     finalizer = _Finalizer(task, finished)
     changed: list[Outcome] = []
     async for stored in _group_samples(landed):
@@ -89,7 +102,7 @@ def _without_interval(value: MetricValue) -> MetricValue:
 
 async def _group_samples(landed: TaskOutcomes) -> AsyncIterator[list[Outcome]]:
     group: list[Outcome] = []
-    async for outcome in stream_outcomes(landed):
+    async for outcome in _stream_outcomes(landed):
         if group and outcome.ordinal != group[0].ordinal:
             yield group
             group = []
@@ -109,10 +122,10 @@ class _Finalizer:
         """Per scorer, the scores that have a second name."""
 
     def sample(
-        self, stored: Sequence[Outcome], late: Mapping[str, AllSamplesScores]
+        self, stored: Sequence[Outcome], late: Mapping[str, _AllSamplesScores]
     ) -> list[Outcome]:
         """Process one sample; return its outcomes as they should be stored."""
-        outcomes = [add_scores(outcome, self.task, late) for outcome in stored]
+        outcomes = [_add_scores(outcome, self.task, late) for outcome in stored]
         for outcome in outcomes:
             unanswered, others = split_usage(outcome)
             add_usage(self.finished.unanswered, unanswered)
@@ -303,3 +316,93 @@ def _explain_trials(
     message = f"{failure.message}; over {len(run)} trials {', '.join(notes[:_MOST_EXPLAINED])}"
     hint = failure.hint or "compare the mean, for example with `greater_than` 0.5"
     return structs.replace(failure, message=message, hint=hint)
+
+
+async def _score_all(
+    task: Finalization, landed: TaskOutcomes, snippets: Snippets | None, finished: FinalResult
+) -> dict[str, _AllSamplesScores]:
+    """Call each scorer once per trial, unless every outcome of the trial already has its score."""
+    late: dict[str, _AllSamplesScores] = {}
+    for name, scorer in task.run_scorers.items():
+        key = key_of("all", name, str(scorer.version), scorer.settings)
+        for trial in sorted(await _trials_without_score(landed, name, key)):
+            try:
+                with boundary("score"):
+                    scores = await _score_trial(scorer, task, landed, snippets, trial=trial)
+            except StageError as error:
+                which = f"trial {trial + 1}: " if task.trials and task.trials.total > 1 else ""
+                failure = describe_failure(error)
+                failure = structs.replace(failure, message=f"{which}{failure.message}")
+                finished.broken.append(
+                    TaskFailure(stage="score", what=name, failure=failure, scorer=name)
+                )
+                break  # what has broken for one trial would break for the others
+            late.setdefault(name, _AllSamplesScores(key, {})).scores.update(scores)
+    return late
+
+
+async def _trials_without_score(landed: TaskOutcomes, name: str, key: str) -> set[int]:
+    return {
+        outcome.trial
+        async for outcome in _stream_outcomes(landed)
+        if outcome.score_keys.get(name) != key and not lacks_answer(outcome)
+    }
+
+
+async def _stream_outcomes(landed: TaskOutcomes) -> AsyncIterator[Outcome]:
+    """Yield the outcomes; yield to the event loop now and then, so that Ctrl-C works."""
+    for number, outcome in enumerate(landed.outcomes()):
+        if number % _YIELD_EVERY == 0:
+            await asyncio.sleep(0)
+        yield outcome
+
+
+async def _score_trial(
+    scorer: AllSamplesScorer,
+    task: Finalization,
+    landed: TaskOutcomes,
+    snippets: Snippets | None,
+    *,
+    trial: int,
+) -> dict[UnitIndex, Score]:
+    places: list[UnitIndex] = []
+    rows: list[dict[str, Any]] = []
+    outputs: list[dict[str, Any]] = []
+    async for outcome in _stream_outcomes(landed):
+        if outcome.trial != trial or lacks_answer(outcome):
+            continue
+        for unit, part in enumerate(task.units(outcome)):
+            places.append((outcome.ordinal, trial, unit))
+            rows.append(part.sample)
+            if part.trace is not None:
+                outputs.append(part.trace.conversation)
+    samples = task.together([ordinal for ordinal, _, _ in places]) if task.together else rows
+    scores = await scorer.score_all(samples, outputs or None, snippets)
+    if len(scores) != len(places):
+        raise ValueError(f"expected one score per sample: {len(places)}, got {len(scores)}")
+    return dict(zip(places, scores, strict=True))
+
+
+def _add_scores(
+    outcome: Outcome, task: Finalization, late: Mapping[str, _AllSamplesScores]
+) -> Outcome:
+    """Return the outcome with the new scores of the scorers of all samples."""
+    place = (outcome.ordinal, outcome.trial)
+    if not late or lacks_answer(outcome):
+        return outcome
+    units = task.units(outcome)
+    new = {  # an earlier invocation may have scored this trial
+        name: scored for name, scored in late.items() if not units or (*place, 0) in scored.scores
+    }
+    scores = [
+        {**part.scores, **{name: new[name].scores[*place, unit] for name in new}}
+        for unit, part in enumerate(units)
+    ]
+    keys = {name: scored.key for name, scored in new.items()}
+    outcome = structs.replace(outcome, score_keys={**outcome.score_keys, **keys})
+    if not outcome.parts:  # of some, nothing was made: that is known now, and not asked again
+        return structs.replace(outcome, scores=scores[0]) if scores else outcome
+    pairs = zip(outcome.parts, scores, strict=True)
+    return structs.replace(
+        outcome, parts=tuple(structs.replace(part, scores=scores) for part, scores in pairs)
+    )

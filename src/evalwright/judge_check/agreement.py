@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Struct, field, structs
 
 from evalwright.errors import BadDataset, UsageError
+from evalwright.judge_check.correction import CorrectionScores
 from evalwright.judge_check.labels import AnswerKey, HumanLabels, Label, format_label, quote_first
 from evalwright.nearest import nearest
 from evalwright.report.judges import (
@@ -73,6 +74,7 @@ class _MatchCounts(Struct):
     matched_keys: set[AnswerKey] = field(default_factory=set)
     labelled_samples: set[str] = field(default_factory=set)
     """Ids of the run's samples that have a label."""
+    scores: CorrectionScores = field(default_factory=CorrectionScores)
     first_ids: list[str] = field(default_factory=list)
     models: list[str] = field(default_factory=list)
 
@@ -102,6 +104,7 @@ def compare_with_labels(
     other_models = sum(bool(key[1]) and key[1] not in counts.models for key in of_known_samples)
     return structs.replace(
         agreement,
+        corrected=counts.scores.correct(judge, seed=seed),
         elsewhere=labels.elsewhere,
         other_models=other_models,
         unmatched_trials=len(of_known_samples) - other_models,
@@ -131,6 +134,8 @@ def _match_pairs(
         score = outcome.scores.get(judge.scorer)
         key = labels.key_of(outcome)
         label = labels.by_answer.get(key) if key else None
+        if score is not None:
+            counts.scores.add(judge, score, label, comparison.compared)
         if key is None or label is None:
             if score is not None:
                 counts.omitted["other_trials" if key is None else "unlabelled"] += 1

@@ -7,6 +7,8 @@ it.
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
+from hashlib import blake2b
+from heapq import nsmallest
 from typing import Any
 
 from msgspec import convert, structs, to_builtins
@@ -21,23 +23,38 @@ from evalwright.judge_check.unreadable import count_unreadable
 from evalwright.nearest import suggest
 from evalwright.plan.manifest import read_manifest
 from evalwright.plan.model_names import canonical_names
-from evalwright.plan.options import RunOptions
+from evalwright.plan.options import RunOptions, parse_options
 from evalwright.ports import Store
-from evalwright.report.judges import CHECKS, Agreement, Judge, JudgeCheck, read_judges
+from evalwright.report.judges import (
+    CHECKS,
+    Agreement,
+    Judge,
+    JudgeCheck,
+    SampleToLabel,
+    read_judges,
+)
 from evalwright.secrets import Redactor
-from evalwright.session.progress import Progress
+from evalwright.session.progress import Progress, SilentProgress
 from evalwright.session.stores import open_store
 from evalwright.types import Outcome, Run
 
 
-def check_judge(
-    run_name: str, options: JudgeCheckOptions, run_options: RunOptions, *, progress: Progress
+def judge_check(
+    run_name: str, check: JudgeCheckOptions, *, progress: Progress | None = None, **options: Any
 ) -> JudgeCheck:
-    """Compare the judge with people and query it again, depending on the options."""
-    options.validate()
+    """Compare the judge with people and query it again, depending on `check`.
+
+    The other options are those of `RunOptions`.
+
+        judge_check("latest", JudgeCheckOptions(labels="labels.csv"))
+        judge_check("latest", JudgeCheckOptions(probes=("swap", "pad"), repeat=3))
+    """
+    run_options = parse_options(options)
+    check.validate()
+    progress = progress or SilentProgress()
     with closing(open_store(run_options.store, create=False)) as store:
         run = store.find(run_name)
-        return _JudgeChecker(store, run, options, run_options, progress=progress).check()
+        return _JudgeChecker(store, run, check, run_options, progress=progress).check()
 
 
 class _JudgeChecker:
@@ -65,7 +82,8 @@ class _JudgeChecker:
 
     def check(self) -> JudgeCheck:
         """Read the labels before querying the judge, so that errors in them cost nothing."""
-        agreement = self._compare()
+        labels = self._read_labels()
+        agreement = self._compare(labels)
         rejudged = self._rejudge() if self._options.asks_judge else RejudgeResult()
         seed = self._run_options.seed
         tally = count_unreadable(self._judge, self._outcomes())
@@ -84,13 +102,13 @@ class _JudgeChecker:
             cost=rejudged.usage.cost,
             notes=self._notes,
             kept=not rejudged.stop_reason,
+            to_label=self._propose_samples(labels),
         )
         if self._redactor:  # a sample's id or a failure may contain a secret
             check = convert(redact(to_builtins(check), self._redactor), JudgeCheck)
         return self._save(check) if check.kept else check
 
-    def _compare(self) -> Agreement | None:
-        labels = self._read_labels()
+    def _compare(self, labels: HumanLabels | None) -> Agreement | None:
         if labels is None:
             return None
         if len(self._models) > 1 and self._options.labels and not labels.names_models:
@@ -110,6 +128,27 @@ class _JudgeChecker:
         )
         self._notes.extend(_describe_omissions(agreement))
         return agreement
+
+    def _propose_samples(self, labels: HumanLabels | None) -> list[SampleToLabel]:
+        """Draw samples without a label at random, because only random labels correct a mean."""
+
+        def draw(sample: SampleToLabel) -> bytes:
+            name = f"{self._run_options.seed} {sample.model} {sample.sample_id}"
+            return blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest()
+
+        unlabelled = (
+            SampleToLabel(
+                sample_id=outcome.sample_id,
+                model=outcome.model,
+                output=outcome.output,
+                verdict=str(score.values.get(self._judge.verdict_score, "")),
+            )
+            for outcome in self._outcomes()
+            if (score := outcome.scores.get(self._judge.scorer)) is not None
+            and not outcome.trial
+            and (labels is None or labels.key_of(outcome) not in labels.by_answer)
+        )
+        return nsmallest(self._options.next, unlabelled, key=draw)
 
     def _read_labels(self) -> HumanLabels | None:
         options = self._options

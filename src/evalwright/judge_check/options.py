@@ -26,6 +26,8 @@ class JudgeCheckOptions(Struct, frozen=True, kw_only=True):
     """Verdicts per sample, including the verdict of the run. With 1, the judge is not queried."""
     samples: int = 50
     """Number of samples for probes and repeats."""
+    next: int = 0
+    """Number of samples to propose for labels."""
 
     @property
     def asks_judge(self) -> bool:
@@ -44,9 +46,9 @@ class JudgeCheckOptions(Struct, frozen=True, kw_only=True):
                 )
         if self.repeat < 1 or self.samples < 1:
             raise UsageError("`repeat` and `samples` must be at least 1")
-        if not (self.labels or self.column or self.asks_judge):
+        if not (self.labels or self.column or self.asks_judge or self.next):
             raise UsageError(
                 "no check was selected",
-                hint="add `--labels FILE`, `--column NAME`, `--probe swap|pad|fence|all` or "
-                "`--repeat N`",
+                hint="add `--labels FILE`, `--column NAME`, `--probe swap|pad|fence|all`, "
+                "`--repeat N` or `--next N`",
             )

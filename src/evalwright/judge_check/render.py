@@ -4,10 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from evalwright.report.judges import (
     Agreement,
+    CorrectedScore,
     Figure,
     JudgeCheck,
     ProbeRow,
     RepeatsRow,
+    SampleToLabel,
     UnreadableReplies,
     format_figure,
 )
@@ -29,10 +31,11 @@ _FIGURE_NAMES = {
     "pearson": "Pearson's correlation",
     "spearman": "Spearman's correlation",
 }
+_METHODS = {"rogan-gladen": "Rogan-Gladen", "ppi++": "PPI++"}
 _COMPARED_NAMES = {"labels": "label", "is_correct": "correctness", "scores": "score"}
 
 
-def render_check(check: JudgeCheck) -> Iterator[Block]:
+def render_judge_check(check: JudgeCheck) -> Iterator[Block]:
     """Render the whole check."""
     judge = check.judge
     yield visible(f"{judge.name}: {judge.type}, judged by {judge.model}, run {check.run_id}")
@@ -48,8 +51,26 @@ def render_check(check: JudgeCheck) -> Iterator[Block]:
     if check.unreadable_again:
         yield ""
         yield from _render_unreadable(check.unreadable_again, "replies to probes and repeats")
+    if check.to_label:
+        yield ""
+        yield "label these samples next (drawn at random, so that they can correct the mean)"
+        yield _build_next_table(check.to_label)
     for note in check.notes:
         yield visible(f"note: {note}")
+
+
+def _build_next_table(samples: Sequence[SampleToLabel]) -> Table:
+    columns = ("sample_id", "model", "verdict", "output")
+    rows = [
+        (
+            shorten(sample.sample_id, _MAX_ID),
+            shorten(sample.model),
+            shorten(sample.verdict),
+            shorten(sample.output, _MAX_ID),
+        )
+        for sample in samples
+    ]
+    return Table("", columns, rows)
 
 
 def _render_unreadable(rows: Sequence[UnreadableReplies], replies: str) -> Iterator[Block]:
@@ -69,6 +90,8 @@ def _render_agreement(agreement: Agreement) -> Iterator[Block]:
         f"by {_COMPARED_NAMES[agreement.compared]}"
     )
     yield _list_estimates(agreement.figures)
+    if agreement.corrected:
+        yield from _render_corrected(agreement.corrected)
     if agreement.labels:
         for table in (_build_label_table(agreement), _build_confusion_table(agreement)):
             yield ""
@@ -81,6 +104,16 @@ def _render_agreement(agreement: Agreement) -> Iterator[Block]:
         for pair in agreement.disagreements[:_MAX_EXAMPLES]:
             verdicts = f"people {_format_verdict(pair.human)}, judge {_format_verdict(pair.judge)}"
             yield visible(f"    {shorten(pair.sample_id, _MAX_ID)}: {verdicts}")
+
+
+def _render_corrected(rows: Sequence[CorrectedScore]) -> Iterator[Block]:
+    yield ""
+    yield f"mean score of all {rows[0].raw.n} samples"
+    estimates = {"according to the judge": rows[0].raw}
+    for row in rows:
+        name = f"corrected with {count_noun(row.labels, 'label')} ({_METHODS[row.method]})"
+        estimates[name] = row.corrected
+    yield _list_estimates(estimates)
 
 
 def _list_estimates(estimates: dict[str, Figure]) -> Facts:

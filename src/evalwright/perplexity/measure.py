@@ -19,18 +19,21 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import combinations
+from pathlib import Path
 from time import perf_counter
+from typing import Any, Literal
 
 import numpy as np
 from msgspec import structs
 
 from evalwright._version import __version__
-from evalwright.datasets.texts import Document, Split, Texts
+from evalwright.datasets.texts import Document, Texts
 from evalwright.engine.models.wrap import AdaptiveConcurrency
 from evalwright.engine.redact import make_redactor, redact
 from evalwright.engine.run import Resources
 from evalwright.engine.stop import Stop
 from evalwright.errors import NoInput, UsageError
+from evalwright.nearest import suggest
 from evalwright.perplexity.report import (
     DocumentRow,
     ModelPerplexity,
@@ -38,7 +41,7 @@ from evalwright.perplexity.report import (
     PerplexitySummary,
 )
 from evalwright.plan.model_names import canonical_names, check_names
-from evalwright.plan.options import RunOptions
+from evalwright.plan.options import RunOptions, parse_options
 from evalwright.plan.plan import Job, TaskRuntime
 from evalwright.ports import weighs
 from evalwright.report.export import summarize_failure
@@ -56,13 +59,18 @@ from evalwright.session.models import (
     slots_of,
     wrap_models,
 )
-from evalwright.session.progress import Progress
+from evalwright.session.progress import Progress, SilentProgress
 from evalwright.session.project_models import Keyless
 from evalwright.solvers.likelihood import LikelihoodSolver
 from evalwright.stats.arrays import Floats
 from evalwright.stats.rates import rate_interval
 from evalwright.types import Failure, ModelOptions, Outcome, Sample
 
+_OPTIONS = (
+    *("limit", "concurrency", "parameters", "cache", "seed", "retries", "max_failures"),
+    *("requests_per_minute", "tokens_per_minute", "max_cost", "max_tokens_total", "prices"),
+)
+"""The fields of `RunOptions` that apply here."""
 _TASK = "perplexity"
 _WORST = 5
 _SHOWN_LOCATIONS = 5
@@ -265,21 +273,40 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def measure_perplexity(
-    paths: Sequence[str],
-    models: str | Sequence[str],
-    options: RunOptions,
+def perplexity(
+    path: str | Path | Sequence[str | Path],
+    models: str | Sequence[str] = (),
     *,
     field: str | None = None,
-    split: Split | None = None,
-    progress: Progress,
+    split: Literal["paragraphs", "lines"] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
 ) -> PerplexityReport:
-    """Score every document with every model and return the report.
+    """Measure how well each model predicts each document.
 
-    Errors in models or files are raised before the first call.
+    A `.jsonl` file has one document per line, in the field named by `field` (default: `text`). Any
+    other file is one document, or several if `split` is given. The options are the fields of
+    `evalwright.plan.options.RunOptions` that do not concern tasks or runs: `limit`, `concurrency`,
+    `parameters`, `seed`, `cache` and so on. Unless `cache` is false, likelihoods are cached and
+    never computed again. Invalid files, models or options raise an exception before the first call.
     """
-    connections = _connect_models(models, options, progress.tell)
-    texts = Texts(paths, field=field, split=split, limit=options.limit)
+    for name in options:
+        if name not in _OPTIONS:
+            raise UsageError(f"`perplexity` has no option `{name}`", hint=suggest(name, _OPTIONS))
+    if split not in {None, "paragraphs", "lines"}:
+        raise UsageError(f"`split`: expected `paragraphs` or `lines`, got `{split}`")
+    run_options = parse_options({"cache": True, **options})
+    progress = progress or SilentProgress()
+    connections = _connect_models(models, run_options, progress.tell)
+    paths = [path] if isinstance(path, str | Path) else path
+    texts = Texts(map(str, paths), field=field, split=split, limit=run_options.limit)
+    return _measure(texts, connections, run_options, progress)
+
+
+def _measure(
+    texts: Texts, connections: Mapping[str, Connection], options: RunOptions, progress: Progress
+) -> PerplexityReport:
+    """Score every document with every model; errors in files are raised before the first call."""
     counts = texts.check()
     corpus = TextCorpus(texts, counts.documents, list(connections))
     stop = Stop(

@@ -3,6 +3,9 @@
 A JSONL file is one task: its records are the samples, `record` is the solver and the scorer.
 Compiling reads every file once, to its end, and keeps only counts and issues; running reads it
 again, line by line. So a file of a million records is a plan of a few hundred bytes.
+
+The store of a run has no records. `StoredRecords` reads them from the files again. A file that has
+changed since the run is not used: its records are not what was scored.
 """
 
 from array import array
@@ -11,13 +14,16 @@ from hashlib import blake2b
 from itertools import groupby, islice
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
+import msgspec
 from msgspec import Struct, structs
 
 from evalwright.errors import BadTasks, FileChanged, NoInput, UsageError
 from evalwright.lines import STDIN, read_batches
 from evalwright.metrics.terms import SampleTerms
 from evalwright.plan.input_files import InputFile, identify_file, watch_files
+from evalwright.plan.manifest import Manifest
 from evalwright.plan.options import RunOptions
 from evalwright.plan.outline import MetricOutline, PrimaryMetric, TaskOutline
 from evalwright.plan.plan import Plan, PlannedSample, TaskPlan, TaskRuntime
@@ -25,7 +31,7 @@ from evalwright.scorers.record import RecordScorer
 from evalwright.scorers.self_report import SelfReport
 from evalwright.solvers.record import RecordSolver
 from evalwright.spec.records.check import check_batches, read_valid
-from evalwright.types import Issue, Sample
+from evalwright.types import Issue, Outcome, Sample, TaskSpec
 
 SCORER = "record"
 """The name of a record's scorer in outcomes."""
@@ -191,3 +197,51 @@ def _task_names(paths: Sequence[str]) -> list[str]:
     return [
         path if short.count(name) > 1 else name for name, path in zip(short, paths, strict=True)
     ]
+
+
+class StoredRecords:
+    """The unchanged task files of a run."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.changed: list[str] = []
+        """The other files, as the command named them."""
+        self._samples: dict[str, RecordSamples] = {}
+        for task in manifest.plan.tasks:
+            if task.path and task.digest and not task.finalized:
+                path = Path(manifest.folder, task.path)
+                if _has_same_content(path, task):
+                    bad = frozenset(issue.line for issue in task.issues)
+                    self._samples[task.name] = RecordSamples(path=str(path), bad_lines=bad)
+                else:
+                    self.changed.append(task.path)
+
+    def attach(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
+        """Yield each outcome, with its record as sample if the file is unchanged.
+
+        Outcomes must be ordered by task and sample, so that a file is read once.
+        """
+        task, place = "", -1
+        records: Iterator[TaskSpec] = iter(())
+        sample: dict[str, Any] = {}
+        for outcome in outcomes:
+            if outcome.task not in self._samples:
+                yield outcome
+                continue
+            if outcome.task != task or outcome.ordinal < place:
+                task, place = outcome.task, -1
+                planned = self._samples[task].planned_samples()
+                records = (sample.sample.data for sample in planned)
+            while place < outcome.ordinal:
+                record, place = next(records, None), place + 1
+                sample = msgspec.to_builtins(record) if record else {}
+            yield structs.replace(outcome, sample=sample)
+
+
+def _has_same_content(path: Path, task: TaskOutline) -> bool:
+    content = blake2b(digest_size=16)
+    try:
+        for _ in digest_batches(read_batches(str(path)), content):
+            pass
+    except (OSError, ValueError, EOFError):
+        return False
+    return content.hexdigest() == task.digest

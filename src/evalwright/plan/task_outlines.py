@@ -7,8 +7,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from evalwright.components import FOR_KEYS
-from evalwright.metrics.base import AnyMetric
-from evalwright.metrics.mean import Mean
+from evalwright.metrics.base import AnyMetric, FieldMetric
 from evalwright.plan.finalization import ScorerMetrics, TrialAggregate, TrialPlan
 from evalwright.plan.keys import key_of
 from evalwright.plan.outline import MetricOutline, PrimaryMetric, TaskOutline
@@ -108,7 +107,9 @@ def _primary_metric(spec: ResolvedSpec) -> PrimaryMetric | None:
         if scorer.purpose != "score":
             continue
         for _, metric in scorer_metrics(scorer, trials).metrics:
-            if isinstance(metric, Mean) and metric.field not in aggregated:
+            if not isinstance(metric, FieldMetric) or metric.type != "mean":
+                continue
+            if metric.field not in aggregated:
                 return PrimaryMetric(
                     scorer=scorer.key or scorer.type, field=metric.field, metric=metric.value_name
                 )

@@ -33,7 +33,7 @@ from evalwright.report.leaderboard import (
     rank_models,
 )
 from evalwright.report.outcomes import MOST_CATEGORIES, OutcomeReader, TaskScores
-from evalwright.report.programs import count_verified
+from evalwright.report.programs import count_verified_programs
 from evalwright.report.report import (
     CodeExecution,
     LeaderboardRow,
@@ -129,7 +129,7 @@ def build_report(
     return _ReportBuilder(plan, rows, facts, results, samples).build()
 
 
-def _find_unscored(results: Iterable[TaskModelResult]) -> Iterator[tuple[str, str]]:
+def _find_unscored_models(results: Iterable[TaskModelResult]) -> Iterator[tuple[str, str]]:
     for result in results:
         broken = result.finished.broken
         if any(each.stage == "score" and each.what == each.scorer for each in broken):
@@ -150,7 +150,7 @@ class _ReportBuilder:
         self.results = results or ()
         self.tasks = {task.name: task for task in plan.tasks}
         self.models = [model for model in plan.models if model]
-        self.fold = fold_rows(plan, rows, unscored=set(_find_unscored(self.results)))
+        self.fold = fold_rows(plan, rows, unscored=set(_find_unscored_models(self.results)))
         self.metrics = {
             (result.task, result.model): list(
                 metric_rows(result, excluded_rows=self.tasks[result.task].excluded_rows)
@@ -238,7 +238,7 @@ class _ReportBuilder:
             left_out=left_out,
             rules=rule_rows(results),
             code_execution=facts.code_execution
-            and count_verified(facts.code_execution, self.samples()),
+            and count_verified_programs(facts.code_execution, self.samples()),
             notes=list(self._notes()),
             version=__version__,
             kind="records" if self.plan.ranking == "all_tasks" else "evaluation",

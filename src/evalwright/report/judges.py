@@ -98,6 +98,19 @@ class Pair(Struct, frozen=True, kw_only=True):
     judge: str | float
 
 
+class CorrectedScore(Struct, frozen=True, kw_only=True):
+    """The mean that people would give, estimated from the verdicts and a part with labels."""
+
+    method: Literal["rogan-gladen", "ppi++"]
+    raw: Figure
+    """The mean of the verdicts on all samples."""
+    corrected: Figure
+    labels: int
+    """Number of samples that have both a label and a verdict."""
+    weight: float | None = None
+    """With `ppi++`, how much the verdicts on samples without labels count, from 0 to 1."""
+
+
 class Agreement(Struct, frozen=True, kw_only=True):
     """How a judge's verdicts compare with labels that people gave."""
 
@@ -114,6 +127,8 @@ class Agreement(Struct, frozen=True, kw_only=True):
     """The same as shares of what people said the first of, with Wilson's intervals."""
     disagreements: list[Pair] = []
     """The first few."""
+    corrected: list[CorrectedScore] = []
+    """One per method; empty if the verdicts are labels of which none is right or wrong."""
     no_verdict: int = 0
     """Labelled samples of which the judge gave no verdict: neither agreement nor disagreement."""
     no_answer: int = 0
@@ -184,6 +199,16 @@ class RepeatsRow(Struct, frozen=True, kw_only=True):
     """What failed first."""
 
 
+class SampleToLabel(Struct, frozen=True, kw_only=True):
+    """A sample that people should label next."""
+
+    sample_id: str
+    model: str
+    output: str
+    verdict: str
+    """The verdict of the judge."""
+
+
 class JudgeCheck(Struct, frozen=True, kw_only=True):
     """What `evalwright judge check` shows, and a run's manifest keeps."""
 
@@ -205,6 +230,8 @@ class JudgeCheck(Struct, frozen=True, kw_only=True):
     calls: int = 0
     cost: float | None = None
     notes: list[str] = []
+    to_label: list[SampleToLabel] = []
+    """Samples without a label, drawn at random with a fixed seed."""
     kept: bool = True
     """Whether it is in the manifest of the run: what was stopped is not."""
 

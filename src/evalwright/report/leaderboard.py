@@ -19,9 +19,8 @@ from evalwright.plan.outline import PrimaryMetric, TaskOutline
 from evalwright.report.report import LeaderboardRow, TaskPairwiseRow, interval_fields
 from evalwright.stats.arrays import Floats
 from evalwright.stats.interval import UNBOUNDED, Bounds
-from evalwright.stats.many_pairs import compare_all
 from evalwright.stats.mean import average, plain_mean
-from evalwright.stats.paired import win_rates
+from evalwright.stats.paired import compare_all, win_rates
 
 Members = NDArray[np.bool_]
 
@@ -93,7 +92,7 @@ def rank_models(
 
     `excluded` says how many samples of a model do not count; they have no score.
     """
-    shared = _find_shared(scores)
+    shared = _find_shared_samples(scores)
     members = list(categories)
     bounds = ranked.bounds if ranked else UNBOUNDED
     wins = win_rates({model: row[shared] for model, row in scores.items()})
@@ -142,7 +141,7 @@ def compare_pairs(
     has_intervals: bool = True,
 ) -> list[TaskPairwiseRow]:
     """Compare every pair, the better one first, over the samples that all models completed."""
-    shared = _find_shared(scores)
+    shared = _find_shared_samples(scores)
     rows = []
     differences = compare_all([scores[model][shared] for model in order], seed=seed)
     for (a, b), paired in zip(combinations(order, 2), differences, strict=True):
@@ -162,7 +161,7 @@ def compare_pairs(
     return rows
 
 
-def _find_shared(scores: Mapping[str, Floats]) -> Members:
+def _find_shared_samples(scores: Mapping[str, Floats]) -> Members:
     rows = np.vstack(list(scores.values()))
     return np.asarray(~np.isnan(rows).any(axis=0))
 

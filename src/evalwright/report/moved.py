@@ -49,7 +49,7 @@ class MovedMetric(Struct, frozen=True, kw_only=True):
     """Samples that failed in this run and not in the parent."""
 
     @property
-    def has_moved(self) -> bool:
+    def has_difference(self) -> bool:
         """Whether the value or any count says that something has changed."""
         is_same = (
             math.isclose(self.before, self.after, rel_tol=_EQUAL_WITHIN, abs_tol=_EQUAL_WITHIN)
@@ -89,7 +89,7 @@ class MovedScores(Struct, frozen=True, kw_only=True):
     @property
     def has_same_scores(self) -> bool:
         """Whether both runs were compared and nothing is different."""
-        return not (self.reason or self.changed or any(row.has_moved for row in self.metrics))
+        return not (self.reason or self.changed or any(row.has_difference for row in self.metrics))
 
 
 class OutcomePair(NamedTuple):
@@ -122,7 +122,7 @@ def pair_outcomes(before: Iterable[Outcome], after: Iterable[Outcome]) -> Iterat
 _Waiting = dict[tuple[str, str, str, int], list[Outcome]]
 
 
-def has_changed(pair: OutcomePair) -> bool:
+def has_other_scores(pair: OutcomePair) -> bool:
     """Whether a scorer gave other values than before."""
     return next(_find_changes(pair), None) is not None
 

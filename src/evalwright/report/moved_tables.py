@@ -35,7 +35,7 @@ def moved_tables(report: "Report") -> Iterator[Table]:
     if report.moved is None:
         return
     moved = report.moved
-    rows = [row for row in moved.metrics if row.has_moved]
+    rows = [row for row in moved.metrics if row.has_difference]
     models = [name_column("model")] if len({row.model for row in rows}) > 1 else []
     yield make_table(
         f"Changes since {moved.parent}",

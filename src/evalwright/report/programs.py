@@ -38,7 +38,7 @@ class JudgedProgram(Struct, frozen=True, kw_only=True):
     """The source code of the targets."""
 
 
-def count_verified(execution: CodeExecution, outcomes: Iterable[Outcome]) -> CodeExecution:
+def count_verified_programs(execution: CodeExecution, outcomes: Iterable[Outcome]) -> CodeExecution:
     """Add how many programs passed, how many passes are verified, both means and timeouts."""
     passes = verified_passes = wall_clock_timeouts = 0
     scores: list[float] = []

@@ -67,7 +67,11 @@ class ExportedLogs(Struct, frozen=True, kw_only=True):
 
 
 def export_logs(
-    folder: str | Path, name: str, store: str | Path | None, *, link_logs: bool
+    folder: str | Path,
+    name: str = "latest",
+    store: str | Path | None = None,
+    *,
+    link_logs: bool = False,
 ) -> ExportedLogs:
     """Write the logs of a run into a folder, which must be new or empty."""
     target = Path(folder)

@@ -24,7 +24,7 @@ from evalwright.result_logs.recorded_tasks import (
     make_recorded_task,
 )
 from evalwright.session.models import provider_connector
-from evalwright.session.progress import Progress
+from evalwright.session.progress import Progress, SilentProgress
 from evalwright.session.session import Session
 from evalwright.session.stores import open_store
 from evalwright.spec.documents.yaml.reader import read_document
@@ -33,8 +33,11 @@ _YAML_SUFFIXES = {".yaml", ".yml"}
 _INSPECT_SUFFIX = ".eval"
 
 
-def import_logs(path: str | Path, store: str | None, *, progress: Progress, seed: int) -> Report:
+def import_results(
+    path: str | Path, store: str | None = None, *, progress: Progress | None = None, seed: int = 0
+) -> Report:
     """Create a run with the results of a log, or of all logs in a folder, and report on it."""
+    progress = progress or SilentProgress()
     refuse_secrets([str(path)], {})
     evaluation, files = _find_logs(Path(path))
     tasks = _read_logs(files, is_single=not evaluation and len(files) == 1)

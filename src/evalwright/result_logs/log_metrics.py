@@ -24,12 +24,9 @@ from msgspec import Struct
 
 from evalwright.engine.results import MetricValue
 from evalwright.errors import StageError, boundary
-from evalwright.metrics.max import Max
-from evalwright.metrics.mean import Mean
-from evalwright.metrics.min import Min
 from evalwright.metrics.scores import Measure, Scores
-from evalwright.metrics.std_dev import StdDev
 from evalwright.plan.specifications import LOG_EXTENSION
+from evalwright.registry import load
 from evalwright.result_logs.log_outcomes import (
     MalformedLog,
     TaskFacts,
@@ -38,7 +35,7 @@ from evalwright.result_logs.log_outcomes import (
 )
 from evalwright.stats.interval import UNBOUNDED, Bounds, Interval
 
-_RECOMPUTED: Mapping[str, Any] = {"mean": Mean, "std_dev": StdDev, "min": Min, "max": Max}
+_RECOMPUTED = ("mean", "std_dev", "min", "max")
 _TOLERANCE = 1e-9
 _MOST_FIELDS = 64
 _NO_INTERVAL = "no interval: the log has none"
@@ -253,7 +250,7 @@ async def _measure(kind: str, field: str, numbers: "array[float]", *, seed: int)
         scores.add({field: number}, {})
     try:
         with boundary("metric"), np.errstate(all="ignore"):
-            metric = _RECOMPUTED[kind](type=kind, field=field)
+            metric = load("metrics", kind)(type=kind, field=field)
             measures: list[Measure] = await metric.measure(scores, seed=seed, snippets=None)
     except StageError as error:  # the value in the log is used in any case
         return Measure(field, None, None, 0, error.message)

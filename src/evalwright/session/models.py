@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from evalwright.clients.llama.settings import LlamaSettings
-from evalwright.clients.parameters import reject_misspelled, resolve_extra
+from evalwright.clients.parameters import reject_misspelled_parameters, resolve_extra
 from evalwright.clients.providers import split_provider_address
 from evalwright.engine.models.base import Counters
 from evalwright.engine.models.budget import Budget
@@ -70,7 +70,7 @@ def connect_provider(name: str, options: ModelOptions) -> Connection:
         raise UsageError(f"`{name}` is not a model", hint="write provider/model")
     rest, base_url = split_provider_address(provider, rest)
     options = override_parameters(options, own, model=name)
-    reject_misspelled(options.parameters, model=f"{provider}/{rest}", in_name=own)
+    reject_misspelled_parameters(options.parameters, model=f"{provider}/{rest}", in_name=own)
     if provider not in BUILT_IN["models"]:  # a plugin takes names as they are
         options = structs.replace(options, parameters=resolve_extra(options.parameters))
     options = structs.replace(options, provider=provider, base_url=base_url)

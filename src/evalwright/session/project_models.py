@@ -32,7 +32,7 @@ from evalwright.clients.custom import (
     takes_sample,
 )
 from evalwright.clients.http import list_served_models
-from evalwright.clients.parameters import reject_misspelled, resolve_extra
+from evalwright.clients.parameters import reject_misspelled_parameters, resolve_extra
 from evalwright.clients.providers import PROVIDERS
 from evalwright.clients.stand_ins import PlaceholderModel
 from evalwright.components import provider_key
@@ -117,7 +117,7 @@ def connect_model(
 ) -> Connection:
     """Connect the model with this key; `UnknownName` if there is none."""
     key, own = split_parameters(key)
-    reject_misspelled(own, model=key, in_name=own)
+    reject_misspelled_parameters(own, model=key, in_name=own)
     declared = None if "/" in key or ":" in key else project_models.get(key)
     specific = {**(declared.parameters if declared is not None else {}), **own}
     # Fingerprints, which contain parameters, are stored.

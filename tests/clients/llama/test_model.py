@@ -109,18 +109,16 @@ def test_the_same_question_has_the_same_answer_whatever_is_asked_beside_it() -> 
     alone = [all_of(one)[0] for one in questions[:2]]
     together = all_of(*questions)
     reversed_order = all_of(*reversed(questions))[::-1]
-    on_two_threads = all_of(*questions[:2], threads=2, max_tokens=2)
+    (on_two_threads,) = all_of(questions[1], threads=2, max_tokens=1)
 
     assert [answer.logprobs for answer in together] == [one.logprobs for one in reversed_order]
     assert [answer.logprobs for answer in alone] == [one.logprobs for one in together[:2]]
-    assert [answer.logprobs for answer in on_two_threads] == [
-        one.logprobs and one.logprobs[:2] for one in alone
-    ]
+    assert on_two_threads.logprobs == (alone[1].logprobs or [])[:1]
 
 
 @needs_local_model
 def test_at_a_temperature_trials_differ_and_repeat() -> None:
-    tries = [asks("Tell me a story.", trial=trial) for trial in (0, 1, 2)]
+    tries = [asks("Tell me a story.", trial=trial) for trial in (0, 1)]
 
     once, again = (all_of(*tries, temperature=1.5, seed=7) for _ in range(2))
 
@@ -176,14 +174,14 @@ def test_given_answers_weigh_the_same_in_any_order_and_however_many_tokens_follo
 
 
 @needs_local_model
-@pytest.mark.parametrize("text", ["é ü ñ", "Hello 😀", "漢字", "สวัสดี", "مرحبا", "a\0b"])
-def test_text_in_any_script_is_weighed(text: str) -> None:
-    said, read = all_of(
-        asks("Write something.", given=(text, "ok")), Request(sample=SAMPLE, given=(text,))
-    )
+def test_text_in_any_script_is_weighed() -> None:
+    texts = ("é ü ñ", "Hello 😀", "漢字", "สวัสดี", "مرحبا", "a\0b")
 
-    assert len(said.given[0]) == len(read.given[0]) >= 2
-    assert all(one < 0 for one in (*said.given[0], *read.given[0]))
+    said, read = all_of(asks("Write something.", given=texts), Request(sample=SAMPLE, given=texts))
+
+    for text, answer, alone in zip(texts, said.given, read.given, strict=True):
+        assert len(answer) == len(alone) >= 2, text
+        assert all(one < 0 for one in (*answer, *alone)), text
 
 
 @needs_local_model

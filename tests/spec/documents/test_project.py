@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.spec.documents.made import DATASET, MODEL, TASK, project, told, written
 
+from evalwright.api.files import starter_files
 from evalwright.spec.documents.project import read_project
 from evalwright.spec.documents.resolve import documents, entities
 from evalwright.spec.documents.resolve.config_values import GivenValue
 from evalwright.spec.documents.resolve.documents import ResolvedDocument
 from evalwright.spec.documents.resolve.layout import detect_kind
-from evalwright.spec.documents.starter import starter_files
 from evalwright.spec.documents.yaml import compose, text_files
 from evalwright.spec.documents.yaml.problems import Place
 from evalwright.spec.documents.yaml.text_files import Mistake, TextFile

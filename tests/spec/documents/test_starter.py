@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pytest
 from jsonschema import Draft202012Validator
 
+from evalwright.api.files import STARTER, starter_files
 from evalwright.clients.scripted import SCRIPTS, Scripted
 from evalwright.components import snippets_in
 from evalwright.ports import Case
@@ -16,7 +17,6 @@ from evalwright.spec.documents.models.dataset import DatasetDocument, open_datas
 from evalwright.spec.documents.models.model import ModelDocument
 from evalwright.spec.documents.models.schema import json_schema
 from evalwright.spec.documents.models.task import TaskDocument
-from evalwright.spec.documents.starter import STARTER, starter_files
 from evalwright.spec.documents.yaml.reader import read_document
 from evalwright.types import Sample, Trace
 

@@ -30,19 +30,19 @@ class ShownText:
 
     def has_mark(self, mark: str) -> bool:
         """Whether text with this mark was shown."""
-        return any(mark in text for text in self._judged) and self._is_rendered(mark)
+        return any(mark in text for text in self._judged) and self._is_in_prompts(mark)
 
     def has_object(self, written: str) -> bool:
         """Whether this JSON object was shown."""
         joined = "".join(written.split())
-        return any(joined in text for text in self._texts_without_spaces) and self._is_rendered(
+        return any(joined in text for text in self._texts_without_spaces) and self._is_in_prompts(
             written
         )
 
     def has_line(self, line: str) -> bool:
         """Whether this line was shown as a whole line, ignoring surrounding marks."""
         plain = strip_all(line.strip())
-        return plain.casefold() in self._lines and self._is_rendered(plain)
+        return plain.casefold() in self._lines and self._is_in_prompts(plain)
 
     @cached_property
     def _texts_without_spaces(self) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ class ShownText:
     def _rendered_text(self) -> str:
         return "" if self._render_values is None else _squeeze(self._render_values())
 
-    def _is_rendered(self, text: str) -> bool:
+    def _is_in_prompts(self, text: str) -> bool:
         return self._render_values is None or _squeeze(text) in self._rendered_text
 
 

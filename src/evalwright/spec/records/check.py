@@ -7,19 +7,22 @@ This module only accepts valid lines faster; a test compares both.
 msgspec accepts duplicate keys. When a record is encoded again, each key, and therefore its colon,
 occurs once. If the result has fewer colons than the line, or if the line may contain an escaped
 colon, the line is passed to `explain`. The colons of all lines in a batch are counted together.
+
+The first bad line may show that the file has a different format. The issue then suggests how to
+convert it. If other lines contain valid records, the file is JSON Lines with a bad first line.
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from evalwright.errors import FileChanged, InvalidTask
-from evalwright.lines import BadLine, read_batches, read_lines
+from evalwright.lines import STDIN, BadLine, read_batches, read_lines
 from evalwright.spec.records.explain import (
     NOT_READ,
     BrokenRule,
@@ -30,10 +33,16 @@ from evalwright.spec.records.explain import (
     make_issue,
 )
 from evalwright.spec.records.few_shot import has_few_shot_block
-from evalwright.spec.records.formats import recognize_format
 from evalwright.spec.records.parse import depth
 from evalwright.types import Issue, NoMetadata, OtherProblem, TaskSpec
-from evalwright.vocabulary import LEGAL, LETTERS, MAX_DEPTH, MAX_EXAMPLES, MAX_RAW_CHARACTERS
+from evalwright.vocabulary import (
+    FIELDS,
+    LEGAL,
+    LETTERS,
+    MAX_DEPTH,
+    MAX_EXAMPLES,
+    MAX_RAW_CHARACTERS,
+)
 
 _decode = msgspec.json.Decoder(TaskSpec).decode
 _encode = msgspec.json.Encoder().encode
@@ -48,6 +57,16 @@ _LEGAL = frozenset(
     for post_process in legal.post_processes
 )
 _LETTERS = frozenset((letter,) for letter in LETTERS)
+_CELL = re.compile(r"[A-Za-z_][\w-]*").fullmatch
+_SEPARATORS = ",;\t"
+_COLUMNS = frozenset({*FIELDS, "id", "question", "answer", "target", "label", "text", "input"})
+_CSV_SUFFIXES = (".csv", ".tsv")
+_PACKED = (".gz", ".zst")
+_WRITE = 'python3 -c "import {modules}; [print(json.dumps({row})) for r in {rows}]"'
+_WITH_TARGETS = (
+    "r | {'targets': json.loads(r['targets']) if r['targets'][:1] == '[' else [r['targets']]}"
+)
+"""Converts cells; a `targets` cell may contain a JSON array."""
 
 
 class Validated(NamedTuple):
@@ -178,7 +197,7 @@ def _explain_format(
     issue: Issue, line: bytes, batch: list[bytes], tasks: list[TaskSpec | None], file: str
 ) -> tuple[Issue, bool]:
     """Report at the first bad line that a file is not JSON Lines; return whether to continue."""
-    other = recognize_format(line, file)
+    other = _recognize_format(line, file)
     if other is None:
         return issue, True
     detail, hint = f"this is {other.name}, not JSON Lines", f"convert it: `{other.command}`"
@@ -188,6 +207,51 @@ def _explain_format(
     if sum(task is not None for task in tasks) > (last_line == b"]"):
         return issue, True  # only the last item of an array can look like a record
     return replace(issue, column=None, detail=f"{detail}; {NOT_READ}", hint=hint), False
+
+
+class _OtherFormat(NamedTuple):
+    """The actual format of a file that is not JSON Lines."""
+
+    name: str
+    command: str
+    is_whole: bool
+    """Whether the first line is the whole file; otherwise, the rest is not read."""
+
+
+def _recognize_format(line: bytes, path: str) -> _OtherFormat | None:
+    """Return the format of a file with this first line; None if it is JSON Lines or unknown."""
+    text = line.decode(errors="replace").strip()
+    if text.startswith("["):
+        start, end = text[1:].lstrip()[:1], text[-1]
+        if start not in {"{", ""} or end not in "[{,]":
+            return None
+        command = _convert("r", "json.load(sys.stdin)", path, modules="json, sys")
+        return _OtherFormat("a JSON array", command, is_whole=end == "]")
+    is_named_csv = path.lower().endswith(_CSV_SUFFIXES) and not text.startswith("{")
+    for separator in _SEPARATORS:
+        cells = [cell.strip().strip('"') for cell in text.split(separator)]
+        has_columns = all(map(_CELL, cells)) and not _COLUMNS.isdisjoint(cells)
+        if len(cells) > 1 and (has_columns or is_named_csv):
+            return _OtherFormat("CSV", _convert_csv(cells, separator, path), is_whole=False)
+    return None
+
+
+def _convert_csv(cells: Sequence[str], separator: str, path: str) -> str:
+    row = _WITH_TARGETS if "targets" in cells else "r"
+    delimiter = "" if separator == "," else f", delimiter={separator!r}"
+    rows = f"csv.DictReader(sys.stdin{delimiter})"
+    return _convert(row, rows, path, modules="csv, json, sys")
+
+
+def _convert(row: str, rows: str, path: str, *, modules: str) -> str:
+    from shlex import quote  # rarely needed, and `validate` starts faster without it
+
+    is_named = path not in {"", STDIN} and path.isprintable() and not path.endswith(_PACKED)
+    source = quote(path) if is_named else "FILE"
+    target = quote(str(PurePath(path).with_suffix(".jsonl"))) if is_named else "FILE.jsonl"
+    if target == source:
+        target = quote(f"{path}.jsonl")
+    return f"{_WRITE.format(modules=modules, row=row, rows=rows)} < {source} > {target}"
 
 
 def _decode_batch(batch: list[bytes]) -> list[TaskSpec | None]:

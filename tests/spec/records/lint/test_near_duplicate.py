@@ -9,8 +9,8 @@ from rapidfuzz.distance.LCSseq import distance
 from tests.spec.records.made import lint_tasks
 
 from evalwright.spec.records.lint.corpus import PromptCorpus
-from evalwright.spec.records.lint.duplicates import SimilarTexts
 from evalwright.spec.records.lint.linter import Linter
+from evalwright.spec.records.lint.several_records import SimilarTexts
 from evalwright.spec.records.lint.words import split_words
 from evalwright.types import Example, TaskSpec
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import pytest
 from tests.spec.records.made import lint_tasks
 
-from evalwright.spec.records.lint.distributions import chi_square_tail
+from evalwright.spec.records.lint.several_records import chi_square_tail
 from evalwright.types import Issue, TaskSpec
 
 FOUR = "Question %d?\nA) w\nB) x\nC) y\nD) z"

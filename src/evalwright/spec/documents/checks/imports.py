@@ -25,7 +25,7 @@ _HANDLERS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
 def check_imports(snippet: Snippet, path: FieldPath) -> Iterator[Fault]:
     """Yield a fault for every unknown module and name that a snippet imports from `latticeflow`."""
-    if _PACKAGE not in snippet.text or _is_installed() or _is_beside(snippet.path):
+    if _PACKAGE not in snippet.text or _has_real_package() or _is_beside(snippet.path):
         return
     for node, detail, hint in _find_unknown(ast.parse(snippet.text)):
         line = snippet.line - 1 + node.lineno
@@ -93,7 +93,7 @@ def _find_column(snippet: Snippet, line: int, offset: int) -> int | None:
 
 
 @cache
-def _is_installed() -> bool:
+def _has_real_package() -> bool:
     return PathFinder.find_spec(_PACKAGE) is not None
 
 

@@ -6,8 +6,8 @@
     corpus          keeps digests and words of the prompts, and answers queries
     single_record   duplicate_options, target_not_an_option, empty_target, unreachable_target,
                     answer_in_examples, embedded_examples
-    duplicates      duplicate_prompt, near_duplicate
-    distributions   skewed_letters, uneven_length
+    several_records
+                    duplicate_prompt, near_duplicate, skewed_letters, uneven_length
     target_in_prompt
 
 The docstring of each module explains what its rules detect, why it matters, and when a rule is

@@ -11,9 +11,13 @@ from evalwright.lines import read_batches, show_path
 from evalwright.spec.checking import Checking
 from evalwright.spec.records.check import check_batches
 from evalwright.spec.records.lint.corpus import MOST_WORDS, PromptCorpus
-from evalwright.spec.records.lint.distributions import SkewedLetters, UnevenLength
-from evalwright.spec.records.lint.duplicates import DuplicatePrompt, NearDuplicate
 from evalwright.spec.records.lint.findings import Finding, LintedRecord, Places, Rule
+from evalwright.spec.records.lint.several_records import (
+    DuplicatePrompt,
+    NearDuplicate,
+    SkewedLetters,
+    UnevenLength,
+)
 from evalwright.spec.records.lint.single_record import RECORD_RULES
 from evalwright.spec.records.lint.target_in_prompt import TargetInPrompt
 from evalwright.spec.records.lint.words import split_words

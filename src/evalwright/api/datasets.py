@@ -1,13 +1,15 @@
-"""Read a dataset, or make the first rows of one that a generator makes, and keep nothing."""
+"""Try a dataset without storing anything, or generate its rows before a run needs them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evalwright.generation.generate import GeneratedDataset, generate_dataset
 from evalwright.generation.preview import GenerationPreview, find_generated_files, preview_dataset
-from evalwright.plan.options import RunOptions
-from evalwright.projects.lookup import find_valid_entity
+from evalwright.plan.options import RunOptions, parse_options
+from evalwright.projects.lookup import find_entity, find_valid_entity, open_project
 from evalwright.projects.try_dataset import DatasetPreview, read_dataset
+from evalwright.session.progress import Progress, SilentProgress
 
 
 def try_dataset(
@@ -36,3 +38,23 @@ def dataset_preview_lines(
     if isinstance(preview, DatasetPreview):
         return preview.to_lines()
     return preview.render_lines(show_model_calls=bodies)
+
+
+def generate(
+    name: str,
+    *,
+    project: str = ".",
+    again: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> list[GeneratedDataset]:
+    """Make the rows of a dataset, and of those it is made from; the options are `RunOptions`.
+
+    With `again`, the rows of this dataset are made even if they exist.
+    """
+    run_options = parse_options(options)
+    opened = open_project(project, run_options.env)
+    entity = find_entity(opened, "dataset", name)
+    return generate_dataset(
+        opened, entity, run_options, progress=progress or SilentProgress(), again=again
+    )

@@ -5,10 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from evalwright.stats import many_pairs
+from evalwright.stats import paired
 from evalwright.stats.arrays import Floats
-from evalwright.stats.many_pairs import compare_all
-from evalwright.stats.paired import PairedDifference, any_paired_difference
+from evalwright.stats.paired import PairedDifference, any_paired_difference, compare_all
 
 RNG = np.random.default_rng(7)
 TABLES = {
@@ -34,8 +33,8 @@ def test_few_pairs_are_exactly_those_that_are_compared_one_by_one(table: Floats)
 def test_many_pairs_have_the_same_differences_and_almost_the_same_ends(
     table: Floats, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(many_pairs, "_FEW_PAIRS", 10)
-    monkeypatch.setattr(many_pairs, "_MAX_PRODUCT", limit)
+    monkeypatch.setattr(paired, "_FEW_PAIRS", 10)
+    monkeypatch.setattr(paired, "_MAX_PRODUCT", limit)
 
     found = compare_all(list(table))
 
@@ -50,7 +49,7 @@ def test_many_pairs_have_the_same_differences_and_almost_the_same_ends(
 
 
 def test_many_pairs_in_another_order_are_mirrored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many_pairs, "_FEW_PAIRS", 0)
+    monkeypatch.setattr(paired, "_FEW_PAIRS", 0)
     left, right = TABLES["scores of many values"][:2]
 
     (one,), (other,) = compare_all([left, right]), compare_all([right, left])
@@ -67,14 +66,14 @@ def test_many_pairs_in_another_order_are_mirrored(monkeypatch: pytest.MonkeyPatc
 def test_equal_models_among_many_have_the_bound_of_a_single_pair(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(many_pairs, "_FEW_PAIRS", 0)
+    monkeypatch.setattr(paired, "_FEW_PAIRS", 0)
     same, half = np.full(10, 0.5), np.full(10, 0.25)
 
     assert compare_all([same, same, half]) == one_by_one(np.vstack([same, same, half]))
 
 
 def test_without_a_shared_sample_there_is_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many_pairs, "_FEW_PAIRS", 0)
+    monkeypatch.setattr(paired, "_FEW_PAIRS", 0)
 
     (pair,) = compare_all([np.array([]), np.array([])])
 
