@@ -15,6 +15,8 @@
     candidate    the process that runs the candidate and answers calls
     link         the evaluator's end of the conversation with the candidate
     proxies      proxies in the evaluator for what the candidate has
+    surroundings environment, stdin and seed, as the target sets them
+    rehearsal    judges one program before the first fork
     evaluator    the process that holds the targets and makes the verdict
     zygote       forks for every candidate
 
