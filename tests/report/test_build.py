@@ -45,7 +45,10 @@ BESIDE = {
         *("policies", "repeatability", "agreement", "flaky", "asked_beside", "judges"),
         *("name", "tags", "moved"),
     },
-    "metrics": {"interval", "purpose", "reason", "key", "own_key", "name", "absent", "is_default"},
+    "metrics": {
+        *("interval", "purpose", "reason", "key", "own_key", "name", "absent", "is_default"),
+        *("group", "small", "ungrouped"),
+    },
     "leaderboard": {"interval", "n", "own_low", "own_high", "task", "metric"},
     "pairwise": {"task", "metric"},
     "calibration": {"ece_low", "ece_high", "brier_low", "brier_high", "scaled"},

@@ -13,13 +13,14 @@ from msgspec import Struct, field, structs
 from msgspec.json import encode
 
 from evalwright.engine.journal import Journal
+from evalwright.engine.judged import tell_judged_answer
 from evalwright.engine.stop import Stop
 from evalwright.engine.usage import UsageCounter, add_usage
 from evalwright.errors import StageError, Stopped, boundary
 from evalwright.plan.keys import key_of
 from evalwright.plan.plan import Job, TaskRuntime
 from evalwright.ports import Case, Memory, Model, Sandbox, Scorer, Snippets
-from evalwright.types import Failure, Outcome, Part, Sample, Score, Trace, Usage
+from evalwright.types import Failure, JudgedAnswer, Outcome, Part, Sample, Score, Trace, Usage
 
 
 class Resources(Struct, frozen=True, kw_only=True):
@@ -63,6 +64,9 @@ class Resources(Struct, frozen=True, kw_only=True):
             models=others,
             snippets=self.snippets,
             task=task.ml_task,
+            judged=JudgedAnswer(task=job.task, model=job.model)
+            if not self.by_sample.isdisjoint(task.other_models.values())
+            else None,
         )
 
 
@@ -214,7 +218,7 @@ async def _score(case: Case, task: TaskRuntime, known: KnownScores | None) -> Sc
                 score = scorer.reuse(stored) if stored else None
                 if score is None:
                     asking = structs.replace(case, known=stored) if stored else case
-                    score = await scorer.score(asking)
+                    score = await scorer.score(tell_judged_answer(asking, name))
                 scoring.scores[name] = score
             if key:
                 scoring.keys[name] = key

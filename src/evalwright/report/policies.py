@@ -114,7 +114,7 @@ def report_evidence(report: ReportBody, plan: PlanOutline) -> RunEvidence:
         run_id=report.run_id,
         evaluation=plan.evaluation,
         unfinished=unfinished if report.status in {"stopped", "failed"} else "",
-        rows=report.metrics,
+        rows=[row for row in report.metrics if row.group is None],
         task_failures=[failure for failure in report.failures if not failure.sample_ids],
         limit=plan.limit,
         specifications={task.name: task.specification for task in plan.tasks if task.variant},

@@ -57,6 +57,12 @@ class MetricRow(Struct, frozen=True, kw_only=True):
     """Number of samples whose score has no value for this metric. `n` does not count them."""
     is_default: bool = False
     """Whether this is the mean of a score, shown because the scorer has no `metrics`."""
+    group: str | None = None
+    """The group of samples, by the metric's `by`; null for all samples."""
+    small: bool = False
+    """Whether the group has fewer than 20 samples with a value, too few for a conclusion."""
+    ungrouped: int = 0
+    """Number of samples in no group: `by` is null, blank or missing. 0 in the row of a group."""
 
 
 class JudgedRow(Struct, frozen=True, kw_only=True):
@@ -112,6 +118,8 @@ class RepeatRow(Struct, frozen=True, kw_only=True):
     model: str
     scorer: str
     metric: str
+    group: str | None = None
+    """The group of samples, by the metric's `by`; null for all samples."""
     runs: int
     mean: float | None
     std: float | None

@@ -6,6 +6,7 @@ from itertools import groupby
 
 from evalwright.report.calibration import calibration_tables
 from evalwright.report.display_names import show_display_names
+from evalwright.report.groups_table import groups_table
 from evalwright.report.judges import JudgeRow
 from evalwright.report.moved_tables import describe_moved_scores, moved_tables
 from evalwright.report.report import (
@@ -27,10 +28,12 @@ from evalwright.report.tables import (
     decimal_column,
     dollars,
     escape_markdown,
+    explain_bounds,
     format_number,
     interval_column,
     join_lines,
     make_table,
+    marked_interval_column,
     name_column,
     numeric_column,
     shorten,
@@ -63,12 +66,15 @@ def tables(report: Report) -> list[Table]:
     pooled = (
         [row for row in report.metrics if _has_own_table(row)] if _ranks_all_tasks(report) else []
     )
-    others = [row for row in report.metrics if not (pooled and _has_own_table(row))]
+    others = [
+        row for row in report.metrics if row.group is None and not (pooled and _has_own_table(row))
+    ]
     candidates = [
         *_rankings(report, pooled),
         _pass_at_k(pooled),
         _results(others, "score"),
         _results(others, "qa"),
+        groups_table(report.metrics),
         *calibration_tables(report),
         judges_table(report.judges),
         policies_table(report.policies),
@@ -189,7 +195,7 @@ def _leaderboard(board: Sequence[LeaderboardRow], ranked_by: str, head: str) -> 
         numeric_column("#", lambda row: NOTHING if row.rank is None else str(row.rank)),
         name_column("model", head),
         decimal_column("mean", digits=digits),
-        _ci_column(digits),
+        marked_interval_column(digits),
     ]
     if len(board) > 1:
         columns.append(numeric_column("wins", lambda row: _percent(row.win_rate)))
@@ -198,7 +204,7 @@ def _leaderboard(board: Sequence[LeaderboardRow], ranked_by: str, head: str) -> 
         columns.append(decimal_column("own_mean", "own mean", digits))
         bounds = numeric_column("if failures were 0 … 1", lambda row: _bounds(row, digits))
         columns.append(bounds)
-    note = _ranked_on(board) + _bound_note(board) + _note_cut_board(board, head)
+    note = _ranked_on(board) + explain_bounds(board) + _note_cut_board(board, head)
     return make_table(f"Leaderboard{ranked_by}", board[:_MOST_RANKED], columns, note)
 
 
@@ -267,10 +273,10 @@ def _means_by_file(report: Report, rows: Sequence[MetricRow]) -> Table:
             name_column("task", "file"),
             name_column("model"),
             decimal_column("value", "mean", digits=_POOLED_DIGITS),
-            _ci_column(_POOLED_DIGITS),
+            marked_interval_column(_POOLED_DIGITS),
             numeric_column("completed", lambda row: f"{row.n}/{row.n + row.failed}"),
         ],
-        "each model over the samples that it completed itself" + _bound_note(shown),
+        "each model over the samples that it completed itself" + explain_bounds(shown),
     )
 
 
@@ -283,11 +289,11 @@ def _pass_at_k(rows: Sequence[MetricRow]) -> Table:
             name_column("task", "file"),
             *map(name_column, ("model", "metric")),
             decimal_column("value", digits=_POOLED_DIGITS),
-            _ci_column(_POOLED_DIGITS),
+            marked_interval_column(_POOLED_DIGITS),
             count_column("n", "samples"),
         ],
         "over the samples that run code or have several trials, and that have at least k trials"
-        + _bound_note(shown),
+        + explain_bounds(shown),
     )
 
 
@@ -301,7 +307,7 @@ def _results(rows: Sequence[MetricRow], purpose: str) -> Table:
         name_column("scorer"),
         TableColumn("metric", _name_metric),
         decimal_column("value"),
-        _ci_column(),
+        marked_interval_column(),
         count_column("n", "samples"),
     ]
     if any(row.failed for row in shown):
@@ -321,7 +327,7 @@ def _results(rows: Sequence[MetricRow], purpose: str) -> Table:
             else ""
         )
         + ("; default: the scorer has no `metrics`" if any(row.is_default for row in shown) else "")
-        + _bound_note(shown)
+        + explain_bounds(shown)
         + _reasons(shown),
     )
 
@@ -382,7 +388,7 @@ def count_rules(rows: Sequence[PolicyRow]) -> str:
 def _repeat_tables(report: Report) -> Iterator[Table]:
     yield make_table(
         "Repeatability",
-        report.repeatability,
+        [row for row in report.repeatability if row.group is None],
         [
             *map(name_column, ("task", "model", "scorer", "metric")),
             count_column("runs"),
@@ -496,18 +502,6 @@ def _describe_failure(row: FailureRow, run_id: str) -> str:
 
 def _percent(value: float | None) -> str:
     return NOTHING if value is None else f"{100 * value:.0f} %"
-
-
-def _ci_column(digits: int = 3) -> TableColumn:
-    head, cell, _ = interval_column(digits)
-    return numeric_column(head, lambda row: cell(row) + " (b)" * (row.interval == "bound"))
-
-
-def _bound_note(rows: Sequence[LeaderboardRow] | Sequence[MetricRow]) -> str:
-    has_bound = any(row.interval == "bound" for row in rows)
-    return (
-        "; (b): all scores are equal, so this is a bound for scores in [0, 1]" if has_bound else ""
-    )
 
 
 def _bounds(row: LeaderboardRow, digits: int) -> str:

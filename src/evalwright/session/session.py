@@ -57,6 +57,7 @@ from evalwright.session.models import (
 )
 from evalwright.session.modes import check_modes
 from evalwright.session.progress import Progress, RunningScores, SilentProgress
+from evalwright.session.recorded_judges import check_recorded_judges
 from evalwright.session.reports import add_moved_scores
 from evalwright.session.sandboxes import open_sandbox, sandbox_packages
 from evalwright.session.sharing import SharedRun
@@ -214,6 +215,7 @@ class Session:
         clients = {name: connection.client for name, connection in self._connections.items()}
         evaluated = {name: clients[name] for name in plan.models if name and name in clients}
         check_modes(plan, evaluated, options)
+        check_recorded_judges(plan, clients)
         secrets = (s for connection in self._connections.values() for s in connection.secrets)
         self.redactor = make_redactor([*plan.secrets, *secrets])
         sandbox = open_sandbox(options, tell=self.progress.tell) if plan.needs_sandbox else None
