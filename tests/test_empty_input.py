@@ -17,6 +17,7 @@ ORACLE = "scripted/oracle"
 Call = Callable[[], Any]
 REFUSED: list[tuple[str, Call, str]] = [
     ("ew.bootstrap_mean_ci", lambda: ew.bootstrap_mean_ci([]), "`scores` is empty"),
+    ("ew.check_dataset", lambda: ew.check_dataset(""), "FILE or KEY is missing"),
     ("ew.execute", lambda: ew.execute("x = 1", []), "`targets` is empty"),
     ("ew.post_process", lambda: ew.post_process("A", ""), "unknown post-process rule ``"),
     ("ew.render", lambda: ew.render({}), "`prompt` is missing"),

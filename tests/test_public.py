@@ -43,6 +43,7 @@ PUBLIC = [
     "avalidate",
     "bootstrap_mean_ci",
     "calibration",
+    "check_dataset",
     "compare",
     "execute",
     "gate",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         aruns,
         ascore,
         avalidate,
+        check_dataset,
         compare,
         execute,
         gate,
@@ -75,9 +76,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "api": (
-        *("acompare", "agate", "aload", "arun", "aruns", "ascore", "avalidate", "compare"),
-        *("execute", "gate", "lint", "load", "perplexity", "run", "runs", "schema", "score"),
-        *("score_answer", "test", "validate"),
+        *("acompare", "agate", "aload", "arun", "aruns", "ascore", "avalidate", "check_dataset"),
+        *("compare", "execute", "gate", "lint", "load", "perplexity", "run", "runs", "schema"),
+        *("score", "score_answer", "test", "validate"),
     ),
     "comparison.baseline": ("GateResult",),
     "comparison.report": ("ComparisonReport", "ComparisonRow", "Flip"),
@@ -141,6 +142,7 @@ __all__ = [
     "avalidate",
     "bootstrap_mean_ci",
     "calibration",
+    "check_dataset",
     "compare",
     "execute",
     "gate",

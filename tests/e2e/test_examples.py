@@ -33,8 +33,10 @@ TIMED = "timed"
 OLD = {
     "sources": "`file_path` was replaced by `source`",
     "multiple-choice": "`choices_field` is deprecated",
+    "bad-rows": "3 bad rows will be left out",
 }
-"""Who writes old words on purpose, and what the checks say to that. The others are not warned."""
+"""Who writes old words or bad rows on purpose, and what the checks say to that. The others are not
+warned."""
 
 SOME = math.nan
 """A value that only the model knows: a real one may use other words on another processor."""
@@ -155,6 +157,27 @@ EXPECTED: dict[str, Figures] = {
         "isbn-is-valid/python/problem_length": (1 / 10, 10),
         "isbn-is-valid/python/problem_none": (8 / 10, 10),
         "isbn-is-unique/python_all_samples/Uniqueness": (8 / 10, 10),
+        "date-is-date/python/Correct type": (9 / 10, 10),
+        "stars-in-range/python/In range": (9 / 10, 10),
+        "text-length/python/Usual length": (9 / 10, 10),
+        "text-length/python/characters_max": (48, 10, NO_INTERVAL),
+        "text-is-real/python/Real texts": (9 / 10, 10),
+        "text-is-readable/python/Readable": (9 / 10, 10),
+        "text-script/python/script_arabic": (1 / 10, 10),
+        "text-script/python/script_latin": (9 / 10, 10),
+        "text-is-not-personal/python/No personal data": (7 / 10, 10),
+        "text-is-not-personal/python/kind_card": (1 / 10, 10),
+        "text-is-not-personal/python/kind_email": (1 / 10, 10),
+        "text-is-not-personal/python/kind_none": (7 / 10, 10),
+        "text-is-not-personal/python/kind_phone": (1 / 10, 10),
+        "mood-balance/python/label_bad": (4 / 10, 10),
+        "mood-balance/python/label_good": (6 / 10, 10),
+        "text-is-new/python_all_samples/New texts": (9 / 10, 10),
+        "text-is-not-published/python_all_samples/Not leaked": (8 / 10, 10),
+    },
+    "bad-rows": {
+        "ages/python/Over 40": (2 / 3, 3),
+        "sums/python/Right answers": (2 / 3, 3),
     },
     "left-out": {
         "reviews/mood/is_correct_mean": (3 / 4, 4),
@@ -310,7 +333,7 @@ EXPECTED: dict[str, Figures] = {
     },
 }
 
-EXCLUDED = {"left-out": {"reviews": 6}, "chained": {"review": 3}}
+EXCLUDED = {"left-out": {"reviews": 6}, "chained": {"review": 3}, "bad-rows": {"ages": 3}}
 """How many samples of a task the rules of an example leave out of its metrics."""
 
 ASKED = {

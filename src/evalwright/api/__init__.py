@@ -4,6 +4,7 @@ init validate lint schema      files: nothing is run
 list_entities show_entity …    what a project has: tasks, datasets, models, evaluations
 try_task try_dataset try_model a few samples, rows or one answer, and nothing is kept
 generate                       the rows that a generator makes
+check_dataset                  what a dataset contains, and what may be wrong with it
 set_secret list_secrets …      the secrets that are stored on this machine
 run score                      runs: begin, resume, score again
 test check_report …            a run as a test, and what it must meet
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         avalidate,
     )
     from evalwright.api.comparisons import compare
+    from evalwright.api.dataset_checks import check_dataset, parse_checks
     from evalwright.api.datasets import dataset_preview_lines, generate, try_dataset
     from evalwright.api.entities import check_entities
     from evalwright.api.files import SCHEMAS, checks, init, lint, lints, schema, validate
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
 _HOMES = """
     api.async_verbs         acompare agate aload arun aruns ascore avalidate
     api.comparisons         compare
+    api.dataset_checks      check_dataset parse_checks
     api.datasets            dataset_preview_lines generate try_dataset
     api.entities            check_entities
     api.files               SCHEMAS checks init lint lints schema validate

@@ -160,7 +160,7 @@ def _create_file(path: Path, content: bytes) -> bool:
 
 SCHEMAS = (
     *("records", "report", "task", "dataset", "generator", "model", "evaluation", "plan"),
-    *("policy", "run", "perplexity", "comparison"),
+    *("policy", "run", "perplexity", "check", "comparison"),
 )
 
 
@@ -182,6 +182,10 @@ def schema(kind: str) -> dict[str, object]:
         from evalwright.perplexity.report import perplexity_schema
 
         return perplexity_schema()
+    if kind == "check":
+        from evalwright.dataset_check.report import dataset_check_schema
+
+        return dataset_check_schema()
     if kind == "comparison":
         from evalwright.comparison.report import ComparisonReport
         from evalwright.report.schemas import struct_schema

@@ -325,7 +325,7 @@ class FailureRow(Struct, frozen=True, kw_only=True):
 
 
 class LeftOutRow(Struct, frozen=True, kw_only=True):
-    """An invalid record that `--allow-bad-tasks` excluded."""
+    """An invalid record that `--allow-bad-tasks` excluded, or a bad row that `on_bad_rows` did."""
 
     file: str
     line: int
@@ -383,6 +383,8 @@ class Summary(Struct, frozen=True, kw_only=True):
     """Number of outcomes that the first scorer judged to be wrong."""
     planned: int = 0
     """Number of samples, including those not run yet; 0 in reports from older versions."""
+    excluded_rows: int = 0
+    """Number of bad rows that `on_bad_rows: exclude` left out, counted once per task."""
 
 
 class DisplayNames(Struct, frozen=True, kw_only=True):

@@ -43,9 +43,9 @@ FailureKinds = dict[tuple[str, str, str], "FailureKind"]
 """By model, stage and type."""
 
 
-def metric_rows(result: TaskModelResult) -> Iterator[MetricRow]:
-    """Yield a row per metric."""
-    left_out = result.finished.left_out
+def metric_rows(result: TaskModelResult, *, excluded_rows: int = 0) -> Iterator[MetricRow]:
+    """Yield a row per metric; `excluded_rows` bad rows were left out of the dataset."""
+    left_out = result.finished.left_out + excluded_rows
     for name, value in _name_metrics(result):
         excluded = left_out if value.group is None else value.excluded
         yield metric_row(result.task, result.model, value, metric=name, excluded=excluded)

@@ -13,6 +13,7 @@ from evalwright.report.report import (
     FailureRow,
     FlakyRow,
     LeaderboardRow,
+    LeftOutRow,
     MetricRow,
     PolicyRow,
     Report,
@@ -473,17 +474,27 @@ def _problem_tables(report: Report) -> Iterator[Table]:
         "means do not include failed samples",
     )
     shown, total = report.left_out[:_MOST_LEFT_OUT], len(report.left_out)
-    more = f"; the first {len(shown)} of {total}, JSON has all" if total > len(shown) else ""
+    total = max(total, report.summary.excluded_rows)
+    has_rows = report.summary.excluded_rows > 0
+    what = "invalid records, which were not run"
+    if has_rows:
+        what = "bad rows, which `on_bad_rows` left out of a dataset"
+    rest = "JSON has more" if has_rows else "JSON has all"
+    more = f"; the first {len(shown)} of {total}, {rest}" if total > len(shown) else ""
     yield make_table(
-        "Excluded records",
+        "Excluded rows" if has_rows else "Excluded records",
         shown,
         [
-            TableColumn("where", lambda row: join_lines(f"{row.file}:{row.line}")),
+            TableColumn("where", lambda row: join_lines(_describe_place(row))),
             TableColumn("rule", lambda row: row.rule),
             TableColumn("what", lambda row: shorten_message(row.detail)),
         ],
-        f"invalid records, which were not run{more}",
+        f"{what}{more}",
     )
+
+
+def _describe_place(row: LeftOutRow) -> str:
+    return f"{row.file}:{row.line}" if row.line else row.file
 
 
 def _describe_failure(row: FailureRow, run_id: str) -> str:
