@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from evalwright.metrics.ratios import f1
-from evalwright.stats.clusters import cluster_terms
-from evalwright.stats.comparison import compare_means, compare_ratios
+from evalwright.stats.comparison import cluster_terms, compare_means, compare_ratios
 from evalwright.stats.significance import mcnemar_exact
 
 

@@ -36,8 +36,15 @@ if TYPE_CHECKING:
     )
     from evalwright.api.comparisons import compare
     from evalwright.api.dataset_checks import check_dataset, parse_checks
-    from evalwright.api.datasets import dataset_preview_lines, generate, try_dataset
-    from evalwright.api.entities import check_entities
+    from evalwright.api.entities import (
+        TaskSelection,
+        check_entities,
+        dataset_preview_lines,
+        generate,
+        locate_task,
+        try_dataset,
+        try_task,
+    )
     from evalwright.api.files import SCHEMAS, checks, init, lint, lints, schema, validate
     from evalwright.api.gates import bless, check_policies, gate, read_policies
     from evalwright.api.listing import (
@@ -59,7 +66,6 @@ if TYPE_CHECKING:
         load,
     )
     from evalwright.api.task_files import find_run_file, has_tasks, list_tasks
-    from evalwright.api.task_previews import TaskSelection, locate_task, try_task
     from evalwright.api.testing import check_report, test
     from evalwright.judge_check.check import judge_check
     from evalwright.judge_check.options import JudgeCheckOptions
@@ -81,8 +87,8 @@ _HOMES = """
     api.async_verbs         acompare agate aload arun aruns ascore avalidate
     api.comparisons         compare
     api.dataset_checks      check_dataset parse_checks
-    api.datasets            dataset_preview_lines generate try_dataset
-    api.entities            check_entities
+    api.entities            check_entities dataset_preview_lines generate try_dataset
+    api.entities            TaskSelection locate_task try_task
     api.files               SCHEMAS checks init lint lints schema validate
     api.gates               bless check_policies gate read_policies
     api.listing             list_components list_models runs show_run show_samples
@@ -91,7 +97,6 @@ _HOMES = """
     api.run_tasks           run score
     api.stored_runs         collect_garbage delete export find find_changed_files load
     api.task_files          find_run_file has_tasks list_tasks
-    api.task_previews       TaskSelection locate_task try_task
     api.testing             check_report test
     judge_check.check       judge_check
     judge_check.options     JudgeCheckOptions

@@ -32,7 +32,7 @@ from evalwright.report.tables import (
     shorten,
     table_to_markdown,
 )
-from evalwright.stats.power import samples_needed
+from evalwright.stats.power import required_samples
 
 DEFAULT_MARGIN = 0.02
 BaselineVerdict = Literal["holds", "worse", "undecided"]
@@ -147,15 +147,15 @@ def _decide(row: ComparisonRow, margin: float) -> tuple[BaselineVerdict, str, in
         return "holds", f"at worst {abs(worst):.3f} {'worse' if worst < 0 else 'better'}", None
     if best < -margin:
         return "worse", f"at least {-best:.3f} worse", None
-    return "undecided", *_describe_need(row, gain + margin)
+    return "undecided", *_describe_shortage(row, gain + margin)
 
 
-def _describe_need(row: ComparisonRow, distance: float) -> tuple[str, int | None]:
+def _describe_shortage(row: ComparisonRow, distance: float) -> tuple[str, int | None]:
     """Return how many samples would move the interval to one side of −margin."""
     if row.mde is None or not distance:
         return "the interval includes the margin", None
     deviation = row.mde * math.sqrt(row.n) / _DETECTABLE
-    needed = max(row.n + 1, samples_needed(deviation, distance))
+    needed = max(row.n + 1, required_samples(deviation, distance))
     more = round_up(needed - row.n)
     noun = "sample" if more == 1 else "samples"
     return f"the interval includes the margin; about {more:,} more {noun} would decide", needed

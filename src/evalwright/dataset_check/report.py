@@ -11,7 +11,7 @@ from evalwright._version import __version__
 from evalwright.datasets.faults import place_of
 from evalwright.report.export import to_json
 from evalwright.report.layout import lay_out_blocks
-from evalwright.report.report import struct_schema
+from evalwright.report.schemas import struct_schema
 from evalwright.report.tables import (
     NOTHING,
     Block,

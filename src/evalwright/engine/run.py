@@ -13,14 +13,25 @@ from msgspec import Struct, field, structs
 from msgspec.json import encode
 
 from evalwright.engine.journal import Journal
-from evalwright.engine.judged import tell_judged_answer
+from evalwright.engine.models.base import ModelWrapper
 from evalwright.engine.stop import Stop
 from evalwright.engine.usage import UsageCounter, add_usage
 from evalwright.errors import StageError, Stopped, boundary
 from evalwright.plan.keys import key_of
 from evalwright.plan.plan import Job, TaskRuntime
 from evalwright.ports import Case, Memory, Model, Sandbox, Scorer, Snippets
-from evalwright.types import Failure, JudgedAnswer, Outcome, Part, Sample, Score, Trace, Usage
+from evalwright.types import (
+    Completion,
+    Failure,
+    JudgedAnswer,
+    Outcome,
+    Part,
+    Request,
+    Sample,
+    Score,
+    Trace,
+    Usage,
+)
 
 
 class Resources(Struct, frozen=True, kw_only=True):
@@ -284,3 +295,27 @@ def sandbox_facts(resources: Resources) -> tuple[str, ...]:
         return ()
     rules = ("only verified",) if box.only_verified else ()
     return (box.tier, f"verified={box.verified}", *rules, *resources.packages)
+
+
+def tell_judged_answer(case: Case, scorer: str) -> Case:
+    """Return the case with models that are told the answer and the scorer with each request."""
+    if case.judged is None:
+        return case
+    answer = case.answer.output if case.answer else ""
+    judged = structs.replace(case.judged, scorer=scorer, answer=answer)
+    models = {name: _ToldModel(model, judged) for name, model in case.models.items()}
+    return structs.replace(case, models=models)
+
+
+class _ToldModel(ModelWrapper):
+    def __init__(self, model: Model, judged: JudgedAnswer) -> None:
+        super().__init__(model)
+        self._judged = judged
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer a request that says what it is about."""
+        first = request.judged.shown_first if request.judged else None
+        prompt = request.messages[-1].content if request.messages else None
+        text = prompt if isinstance(prompt, str) else None
+        judged = structs.replace(self._judged, shown_first=first, prompt=text)
+        return await self._ask(structs.replace(request, judged=judged))

@@ -124,7 +124,7 @@ def has_left(report: bytearray) -> bool:
     return report.endswith(_LEFT)
 
 
-def has_finished(report: bytearray) -> bool:
+def is_complete_verdict(report: bytearray) -> bool:
     """Whether an evaluator has judged all targets."""
     return _DONE in report[-RECORD_BYTES:]
 

@@ -382,7 +382,7 @@ class _CandidateWatch:
             self._selector.unregister(now.job)
         if now.report and not was_ready:
             self._deadline = now.ready_at + self._timeout_s
-        if not self._later and verdict.has_finished(now.report):
+        if not self._later and verdict.is_complete_verdict(now.report):
             self._end_turn()  # what is left is to remove its jail
         self._begin_next_if_due()
 

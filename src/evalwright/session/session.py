@@ -45,7 +45,7 @@ from evalwright.report.report import Report
 from evalwright.secrets import Redactor
 from evalwright.session.changed_files import GuardedJobs, add_changed_files, mark_stopped_run
 from evalwright.session.drive import drive
-from evalwright.session.judges import add_judges
+from evalwright.session.judges import add_judges, check_recorded_judges
 from evalwright.session.manifests import describe_run, end_manifest, keep_checks, report_facts
 from evalwright.session.memory import RunOutcomes, StoredAnswers, recall_answers
 from evalwright.session.models import (
@@ -57,7 +57,6 @@ from evalwright.session.models import (
 )
 from evalwright.session.modes import check_modes
 from evalwright.session.progress import Progress, RunningScores, SilentProgress
-from evalwright.session.recorded_judges import check_recorded_judges
 from evalwright.session.reports import add_moved_scores
 from evalwright.session.sandboxes import open_sandbox, sandbox_packages
 from evalwright.session.sharing import SharedRun

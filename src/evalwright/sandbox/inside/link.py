@@ -89,7 +89,7 @@ class Link:
         try:
             with suppress(wire.Closed):  # it shows when reading
                 wire.send(self._channel, source.encode("utf-8", "surrogatepass"))
-            if not wire.receive_confined(self._channel):
+            if not wire.receive_confinement(self._channel):
                 self._end("the candidate's process could not be confined", "check")
             message = self._receive()
         except wire.Closed as error:

@@ -24,7 +24,7 @@ class ProcessState:
             for is_named, watch in (
                 ("environ" in text, self._watch_environment),
                 ("stdin" in text, self._watch_stdin),
-                (is_seeding, self._watch_seed),
+                (is_seeding, self._watch_randomness),
             )
             if is_named
         ]
@@ -34,7 +34,7 @@ class ProcessState:
         """What was sent as stdin."""
         self._is_seeded = False
         if is_seeding:
-            self._observe_seed()
+            self._observe_randomness()
 
     def send_changes(self, ask: Callable[..., Any]) -> None:
         """Send what has changed since the last time."""
@@ -66,13 +66,13 @@ class ProcessState:
         ask("stdin", len(self._texts), stdin.read())
         stdin.seek(at)
 
-    def _watch_seed(self, ask: Callable[..., Any]) -> None:
+    def _watch_randomness(self, ask: Callable[..., Any]) -> None:
         """Send the state at the time of the request: a target may draw numbers before."""
         if self._is_seeded:
             self._is_seeded = False
             ask("seed", sys.modules["random"].getstate())
 
-    def _observe_seed(self) -> None:
+    def _observe_randomness(self) -> None:
         import random  # runs something at every fork
 
         def observe(function: Callable[..., None]) -> Callable[..., None]:

@@ -82,7 +82,7 @@ def _rehearse_evaluator(job: bytes) -> None:
     child = os.fork()
     if not child:
         near.close()
-        wire.report_confined(far.fileno())
+        wire.report_confinement(far.fileno())
         candidate.main(far.fileno())
     far.close()
     evaluator.judge(report.fileno(), near.fileno(), child, judging.speaker(report.fileno()))
@@ -97,7 +97,7 @@ def _rehearse_candidate(job: bytes) -> None:
         far.close()
         evaluator.main(report.fileno(), near.fileno(), 0)
     near.close()
-    wire.report_confined(far.fileno())
+    wire.report_confinement(far.fileno())
     candidate.serve(far.fileno())
     _end(child, far, report, engine)
 

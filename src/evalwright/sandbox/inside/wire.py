@@ -60,12 +60,12 @@ def receive(
     return b"".join(chunks)
 
 
-def report_confined(fd: int) -> None:
+def report_confinement(fd: int) -> None:
     """Before the first frame: say that this process cannot do harm any more."""
     write(fd, _CONFINED)
 
 
-def receive_confined(fd: int) -> bool:
+def receive_confinement(fd: int) -> bool:
     """Wait until the other process is confined; return False if it has gone before."""
     while True:
         try:

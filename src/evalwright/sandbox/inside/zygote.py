@@ -190,7 +190,7 @@ def _print_to(output: int) -> None:
 def _run_second_process(cell: Cell, channel: int) -> NoReturn:
     try:
         cell.seal(channel)
-        wire.report_confined(channel)
+        wire.report_confinement(channel)
     except BaseException as error:  # noqa: BLE001 - the zygote's loop must not go on in here
         os.write(2, f"{error}\n".encode())
         os._exit(1)
