@@ -264,7 +264,20 @@ def unknown_key_fault(path: FieldPath, known: Sequence[str]) -> Fault:
 
 
 def _unknown_key(_: ErrorDetails, __: Mapping[str, Any], spot: _ErrorSpot) -> Fault:
-    return unknown_key_fault(spot.path, _list_keys(spot.around))
+    fault = unknown_key_fault(spot.path, _list_keys(spot.around))
+    return fault if fault.hint else fault._replace(hint=_suggest_part(spot))
+
+
+def _suggest_part(spot: _ErrorSpot) -> str:
+    """Return a hint for a key of a part that was written next to the part, such as `source`."""
+    key = spot.path[-1]
+    parts = {
+        name
+        for member in spot.around
+        for name in _fields(member.kind)
+        if any(key in _fields(inner.kind) for inner in _members_inside(member.kind, name))
+    }
+    return f"write it in `{parts.pop()}`" if len(parts) == 1 else ""
 
 
 def _missing_key(error: ErrorDetails, _: Mapping[str, Any], spot: _ErrorSpot) -> Fault:
