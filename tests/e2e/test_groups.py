@@ -123,6 +123,7 @@ def test_a_policy_and_the_list_of_runs_read_the_value_of_all_samples(tmp_path: P
         ("{{ sample.categry }}", "tasks/ask.yaml:", "has no column `categry`; it has"),
         ("{{ category }}", "tasks/ask.yaml:", "unknown variable `category`; expected `sample`"),
         ("{{ solver_output.output }}", "tasks/ask.yaml:", "unknown variable `solver_output`"),
+        ("category", "tasks/ask.yaml:", "the same for all samples; expected a template; write `{{"),
         ("{{ sample.category", "tasks/ask.yaml:", "{{"),
     ],
 )
@@ -226,17 +227,19 @@ def test_in_python_metrics_of_every_kind_have_groups() -> None:
     assert report["t"].mean == 0.5
 
 
-def test_in_python_a_column_that_is_not_there_is_an_error_before_the_run() -> None:
-    task = ew.Task(
-        "t",
-        [{"q": "1", "answer": "yes", "category": "a"}],
-        prompt="{q}",
-        scorers=["exact_match"],
-        target="answer",
-        metrics=[{"type": "mean", "by": "{{ sample.categry }}"}],
-    )
+def test_in_python_a_wrong_template_is_an_error_before_the_run() -> None:
+    for by, message in {
+        "{{ sample.categry }}": r"has no column `categry`.*did you mean `category`",
+        "category": r"task `t`: the metric `mean`: `by`: `category` is the same for all samples",
+    }.items():
+        task = ew.Task(
+            "t",
+            [{"q": "1", "answer": "yes", "category": "a"}],
+            prompt="{q}",
+            scorers=["exact_match"],
+            target="answer",
+            metrics=[{"type": "mean", "by": by}],
+        )
 
-    with pytest.raises(
-        ew.EvalwrightError, match=r"has no column `categry`.*did you mean `category`"
-    ):
-        ew.run(task, models=[lambda _: "yes"])
+        with pytest.raises(ew.EvalwrightError, match=message):
+            ew.run(task, models=[lambda _: "yes"])

@@ -71,7 +71,7 @@ def _note(rows: Sequence[MetricRow], shown: Sequence[MetricRow], cut: Sequence[s
         f"{join_lines(key)}: {count_noun(count, 'sample')} in no group, because `by` has no value"
         for (_, _, key), count in ungrouped.items()
     ]
-    return "\n".join([*lines, *_explain_missing(shown)])
+    return "\n".join(dict.fromkeys([*lines, *_explain_missing(shown)]))
 
 
 def _explain_missing(rows: Sequence[MetricRow]) -> list[str]:

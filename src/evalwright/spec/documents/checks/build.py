@@ -231,6 +231,16 @@ def check_variables(document: Any) -> Iterator[Fault]:
         for path, expression in find_parts(component, Native, ("definition", part)):
             names = METRIC_VARIABLES if "metrics" in path else known
             yield from _unknown_variables(expression, path, names)
+            if path[-1] == "by" and not is_stand_in(expression.source):
+                yield from check_groups(expression, path)
+
+
+def check_groups(by: Native, path: FieldPath) -> Iterator[Fault]:
+    """Yield a fault if a template for groups is the same for all samples."""
+    if not by.names():
+        detail = f"`{by.source}` is the same for all samples; expected a template"
+        hint = f"write `{{{{ sample.{by.source} }}}}`" if by.source.isidentifier() else ""
+        yield Fault(path, "bad_template", detail, hint)
 
 
 def _conversation_variables(path: FieldPath) -> tuple[str, ...]:
