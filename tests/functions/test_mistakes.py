@@ -160,6 +160,20 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
             '\n  hint: make a task of rows: `ew.Task("NAME", rows, prompt="…", scorers=[…])`'
         ),
     ),
+    "a file that is not a table": (
+        lambda: run(data="capitals.xlsx"),
+        (
+            "the data of task `capitals`: expected a .csv, .jsonl, .json or .parquet file, got "
+            "`capitals.xlsx`"
+        ),
+    ),
+    "a task that is validated like a file": (
+        lambda: ew.validate(ew.Task("a", ROWS, scorers=["latency"])),  # type: ignore[arg-type] # the mistake
+        (
+            "expected paths, got `Task`"
+            "\n  hint: `ew.validate_task` checks one record; `ew.run` checks an `ew.Task`"
+        ),
+    ),
     "a misspelled option": (
         lambda: ew.run("tasks.jsonl", answer, limt=3),  # type: ignore[call-arg] # the mistake
         "`run` has no option `limt`\n  hint: did you mean `limit`?",

@@ -18,9 +18,11 @@ from evalwright.plan.row_checks import unknown_columns
 from evalwright.registry import load_components
 from evalwright.scorers.base import ScorerSpec
 from evalwright.solvers.base import SolverSpec
-from evalwright.spec.documents.checks.build import METRIC_VARIABLES, build_instance
+from evalwright.spec.documents.checks.build import METRIC_VARIABLES, build_instance, check_groups
 from evalwright.spec.documents.models.task import TaskDocument
 from evalwright.spec.documents.yaml.problems import Fault, format_path
+
+_TARGET_FIELDS = ("ground_truth", "targets")
 
 
 class CompiledTask(NamedTuple):
@@ -163,12 +165,13 @@ def _refuse_faults(task: Task, faults: Sequence[Fault]) -> None:
 
 
 def _name_target(fields: Mapping[str, Any], task: Task) -> dict[str, Any]:
-    """Return the fields of a scorer; one that compares with a right answer is told the column."""
+    """Return the fields of a scorer; if it needs the correct answer, with the column of it."""
     known = load_components("scorers").get(str(fields.get("type")))
-    needed = known.model_fields.get("ground_truth") if known else None
-    if needed is None or not needed.is_required() or "ground_truth" in fields:
-        return {**fields}
-    return {**fields, "ground_truth": f"{{{{ sample[{task.target!r}] }}}}"}
+    known_fields = known.model_fields if known else {}
+    for name in _TARGET_FIELDS:
+        if name in known_fields and known_fields[name].is_required() and name not in fields:
+            return {**fields, name: f"{{{{ sample[{task.target!r}] }}}}"}
+    return {**fields}
 
 
 def _add_postprocessor(task: Task, definition: Any) -> Any:
@@ -225,6 +228,9 @@ def _build_metrics(
 def _check_expressions(task: Task, key: str, metric: MetricSpec) -> None:
     """Raise `UsageError` if a template of a metric names something that no sample has."""
     for expression in metric.expressions:
+        for fault in check_groups(expression, ("by",)):
+            where = f"task `{task.name}`: the metric `{key}`: `by`"
+            raise UsageError(f"{where}: {fault.detail}", hint=fault.hint)
         for name in sorted(expression.names() - {*METRIC_VARIABLES}):
             raise UsageError(
                 f"task `{task.name}`: the metric `{key}` refers to `{name}`, but a template of a "

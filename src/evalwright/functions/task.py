@@ -1,7 +1,10 @@
 """A task that is written in Python."""
 
+import json
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
 from pathlib import Path
 from string import Formatter
 from typing import Any, Protocol
@@ -88,9 +91,7 @@ class Task:
         description: str = "",
     ) -> None:
         self.name = name
-        self.key = _NOT_IN_KEYS.sub("-", name).strip("-")
-        if not self.key:
-            raise UsageError(f"a task needs a name with letters or digits, got {name!r}")
+        self.key = _make_key(name)
         if not scorers:
             raise NoInput(f"task `{name}` has no scorers", hint='such as `["string_equals"]`')
         ways = {"prompt": prompt, "messages": messages, "solver": solver}
@@ -159,7 +160,11 @@ class Task:
                 hint=f"write `{_OPEN}` and `{_CLOSE}` for braces that are text",
             ) from None
         for _, field, format_spec, conversion in parsed:
-            if field is not None and (not field.isidentifier() or format_spec or conversion):
+            if field is not None and (
+                format_spec
+                or conversion
+                or not (field.isidentifier() or field in self.rows.columns)
+            ):
                 raise UsageError(
                     f"task `{self.name}`: `{{{field}}}` in the prompt is not the name of a column",
                     hint=f"write `{_OPEN}` and `{_CLOSE}` for braces that are text",
@@ -171,7 +176,9 @@ class Task:
         for literal, field in self._parts(text):
             pieces.append("{% raw %}" + literal + "{% endraw %}" if "{" in literal else literal)
             if field is not None:
-                pieces.append(f"{_OPEN} sample.{field} {_CLOSE}")
+                quoted = json.dumps(field, ensure_ascii=False)
+                place = f".{field}" if field.isidentifier() else f"[{quoted}]"
+                pieces.append(f"{_OPEN} sample{place} {_CLOSE}")
         return "".join(pieces)
 
 
@@ -179,12 +186,27 @@ def read_data(data: Data, name: str) -> Rows:
     """Return the rows of a file, a data frame, a dataset or an iterable of dicts."""
     if isinstance(data, str | Path):
         path = Path(data)
-        return Rows(FileRows(lambda: path, find_format(str(data))), name=str(data))
+        try:
+            ending = find_format(str(data))
+        except ValueError as error:
+            raise UsageError(f"{name}: {error}") from None
+        return Rows(FileRows(lambda: path, ending), name=str(data))
     rows = [_read_row(row, number, name) for number, row in enumerate(iterate_rows(data, name))]
     if not rows:
         raise NoInput(f"{name}: no rows")
     reader: Reader = LazyRows(lambda: iter([{**row} for row in rows]))
     return Rows(reader, name=name)
+
+
+def _make_key(name: str) -> str:
+    """Return the name as a key, with a digest if it has characters that keys cannot have."""
+    name = unicodedata.normalize("NFC", name)
+    if not any(map(str.isalnum, name)):
+        raise UsageError(f"a task needs a name with letters or digits, got {name!r}")
+    key = _NOT_IN_KEYS.sub("-", name).strip("-")
+    if name.isascii():
+        return key
+    return f"{key or 'task'}-{blake2b(name.encode(), digest_size=4).hexdigest()}"
 
 
 def is_function(value: object) -> bool:
