@@ -425,6 +425,17 @@ class Outcome(Struct, frozen=True, kw_only=True):
         """The first number of the first score; None if there is none."""
         return next((first_number(score.values) for score in self.scores.values()), None)
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether any score says so: by its verdict, or by its first truth value."""
+        return any(
+            score.correct is False
+            or next((value for value in score.values.values() if isinstance(value, bool)), None)
+            is False
+            for scores in (self.scores, *(part.scores for part in self.parts))
+            for score in scores.values()
+        )
+
 
 class Run(Struct, frozen=True, kw_only=True):
     """One execution of a plan, as stored."""

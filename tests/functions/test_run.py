@@ -269,6 +269,31 @@ def test_a_report_is_read_from_python() -> None:
         report["capitls"]
     with pytest.raises(KeyError, match="no model `x`"):
         report["capitals", "x"]
+    with pytest.raises(KeyError, match="no task `capitls`; it has `capitals`"):
+        report.samples(task="capitls")
+    with pytest.raises(KeyError, match="no model `x`; it has `answer_paris`"):
+        report.samples(model="x")
+
+
+def test_names_of_tasks_and_columns_may_be_in_any_script() -> None:
+    rows = [{"country name": "مصر", "المدينة": "القاهرة"}]
+    tasks = [
+        ew.Task(
+            name,
+            rows,
+            prompt="{country name}: {المدينة}",
+            target="المدينة",
+            scorers=["contains"],
+        )
+        for name in ("عواصم", "مدن")
+    ]
+
+    report = ew.run(tasks, "scripted/echo", store="memory:")
+
+    assert report["عواصم"].mean == 1
+    (outcome,) = report.samples(task="مدن")
+    assert outcome.output == "مصر: القاهرة"
+    assert len({task.key for task in tasks}) == 2
 
 
 def _has(module: str) -> bool:
@@ -480,3 +505,18 @@ def test_a_cancelled_run_stops_and_is_resumed(tmp_path: Path) -> None:
 
     assert (report.status, report.summary.completed, report.summary.reused) == ("finished", 50, 10)
     assert len(ew.runs(store)) == 1
+
+
+def test_built_in_scorers_by_name_read_the_target() -> None:
+    text = {"exact_match": 0, "contains": 1, "icontains": 1, "starts_with": 0, "equals_number": 1}
+    listed = {"contains_any": 1, "contains_all": 0}
+    rows = [{"q": "ثمن 1,234", "one": "1,234", "several": ["1,234", "9"]}]
+    tasks = [
+        ew.Task("text", rows, prompt="{q}", target="one", scorers=[*text]),
+        ew.Task("listed", rows, prompt="{q}", target="several", scorers=[*listed]),
+    ]
+
+    report = ew.run(tasks, "scripted/echo", store="memory:")
+
+    scores = {row.scorer: row.value for row in report if row.metric == "is_correct_mean"}
+    assert scores == text | listed

@@ -1,5 +1,6 @@
 """The result of a comparison: what `evalwright compare --json` prints."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -146,3 +147,12 @@ class ComparisonReport(Struct, frozen=True, kw_only=True):
     def __len__(self) -> int:
         """Return the number of comparisons."""
         return len(self.comparisons)
+
+    def __repr__(self) -> str:
+        """Return a short description; `to_markdown` has the tables."""
+        verdicts = Counter(row.verdict for row in self.comparisons)
+        counts = "".join(f", {count} {verdict}" for verdict, count in sorted(verdicts.items()))
+        return (
+            f"<ComparisonReport {self.a} and {self.b}: {len(self)} comparisons{counts}, "
+            f"{self.flipped} samples changed>"
+        )

@@ -4,7 +4,7 @@ A value that could not be measured is None, never 0. Every mean comes with its i
 the number of samples that it covers, that failed and that were excluded.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -502,28 +502,27 @@ class Report(ReportBody, frozen=True, kw_only=True):
         `failed` selects failed or other outcomes; `wrong` selects those that a scorer judged to be
         wrong; `task` and `model` select by name.
         """
-        for outcome in self.stored(failed=failed):
-            if (
-                (not wrong or is_wrong(outcome))
-                and task in {"", outcome.task}
-                and model in {"", outcome.model}
-            ):
-                yield outcome
+        task = self._find_task(task) if task else ""
+        if model and model not in self.models:
+            raise KeyError(f"the report has no model `{model}`; it has {_quote(self.models)}")
+        return (
+            outcome
+            for outcome in self.stored(failed=failed)
+            if (not wrong or outcome.is_wrong)
+            and task in {"", outcome.task}
+            and model in {"", outcome.model}
+        )
 
     def __getitem__(self, key: str | tuple[str, str]) -> "TaskResult":
         """Return the results of a task with its first model, or with `report[task, model]`."""
         task, model = (key, "") if isinstance(key, str) else key
-        names = {self.display_names.task(name): name for name in self.tasks}
-        task = task if task in self.tasks else names.get(task, task)
+        task = self._find_task(task)
         rows = [row for row in self.metrics if row.task == task]
         board = [row for row in self.leaderboard if row.task in {task, ""}]
         models = list(dict.fromkeys([row.model for row in rows] or self.models))
-        if task not in self.tasks or (model and model not in models):
-            known = ", ".join(f"`{name}`" for name in (models if task in self.tasks else names))
-            missing = (
-                f"model `{model}` for task `{task}`" if task in self.tasks else f"task `{task}`"
-            )
-            raise KeyError(f"the report has no {missing}; it has {known}")
+        if model and model not in models:
+            missing = f"model `{model}` for task `{task}`"
+            raise KeyError(f"the report has no {missing}; it has {_quote(models)}")
         model = model or next((name for name in self.models if name in models), models[0])
         return TaskResult(
             task=task,
@@ -531,6 +530,12 @@ class Report(ReportBody, frozen=True, kw_only=True):
             metrics=[row for row in rows if row.model == model],
             leaderboard=board,
         )
+
+    def _find_task(self, name: str) -> str:
+        names = {self.display_names.task(task): task for task in self.tasks}
+        if name not in self.tasks and name not in names:
+            raise KeyError(f"the report has no task `{name}`; it has {_quote(names)}")
+        return name if name in self.tasks else names[name]
 
     def __iter__(self) -> Iterator[MetricRow]:
         """Yield the metrics."""
@@ -583,16 +588,8 @@ class TaskResult(NamedTuple):
         return scores[0].value if scores else None
 
 
-def is_wrong(outcome: Outcome) -> bool:
-    """Whether any score says so: by its verdict, or by its first truth value."""
-    judged = (outcome.scores, *(part.scores for part in outcome.parts))
-    return any(
-        score.correct is False
-        or next((value for value in score.values.values() if isinstance(value, bool)), None)  # noqa: PD011 - no frame
-        is False
-        for scores in judged
-        for score in scores.values()
-    )
+def _quote(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _import_library(name: str) -> Any:
