@@ -6,9 +6,12 @@ from subprocess import CompletedProcess
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import jsonschema
 import pytest
 from tests.e2e import in_process
 from tests.e2e.test_compare import record, write_answers, write_records
+
+import evalwright as ew
 
 COUNT = 60
 
@@ -52,8 +55,10 @@ def test_the_exit_code_says_whether_the_run_is_worse(
 
     done = evalwright(*arguments, "--json", cwd=store)
     shown = evalwright(*arguments, cwd=store)
-    (row,) = json.loads(done.stdout)["baseline"]["rows"]
+    report = json.loads(done.stdout)
+    (row,) = report["baseline"]["rows"]
 
+    jsonschema.validate(report, ew.schema("gate"))
     assert (done.returncode, shown.returncode) == (exit_code, exit_code)
     assert row["verdict"] == verdict
     assert verdict in shown.stdout

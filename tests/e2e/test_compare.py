@@ -5,9 +5,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from tests.e2e.in_process import evalwright
 from tests.e2e.projects import run_file, task, write_project, write_rows
+
+import evalwright as ew
 
 ROWS = [{"question": f"question {n}", "answer": "yes", "document": f"d{n // 4}"} for n in range(40)]
 SCORERS = """\
@@ -75,6 +78,7 @@ def run_project(folder: Path, name: str, *, prompt: str, answers: Iterable[str])
 
 def compare(folder: Path, *arguments: str) -> dict[str, Any]:
     report: dict[str, Any] = json.loads(succeed(folder, "compare", *arguments, "--json"))
+    jsonschema.validate(report, ew.schema("comparison"))
     return report
 
 

@@ -34,9 +34,7 @@ def validate(path: str | Path | Sequence[str | Path], *, env: Sequence[str] = ()
     """
     from evalwright.spec.records.check import Validated, validate_file
 
-    paths = [path] if isinstance(path, str | Path) else list(path)
-    if not paths:
-        raise NoInput("no file was given")
+    paths = _list_paths(path)
     result = Validated([], [])
     for each in paths:
         if is_project(str(each)):
@@ -46,6 +44,21 @@ def validate(path: str | Path | Sequence[str | Path], *, env: Sequence[str] = ()
             result.records.extend(records)
             result.errors.extend(errors)
     return result
+
+
+def _list_paths(path: object) -> list[str | Path]:
+    paths = [path] if isinstance(path, str | Path) else path
+    if not isinstance(paths, Sequence):
+        paths = [paths]
+    if not paths:
+        raise NoInput("no file was given")
+    for each in paths:
+        if not isinstance(each, str | Path):
+            raise UsageError(
+                f"expected paths, got `{type(each).__name__}`",
+                hint="`ew.validate_task` checks one record; `ew.run` checks an `ew.Task`",
+            )
+    return [*paths]
 
 
 def _project_errors(path: str, env: Sequence[str]) -> Iterator[Issue]:
@@ -160,7 +173,7 @@ def _create_file(path: Path, content: bytes) -> bool:
 
 SCHEMAS = (
     *("records", "report", "task", "dataset", "generator", "model", "evaluation", "plan"),
-    *("policy", "run", "perplexity", "check", "comparison"),
+    *("policy", "run", "perplexity", "check", "comparison", "gate"),
 )
 
 
@@ -191,6 +204,11 @@ def schema(kind: str) -> dict[str, object]:
         from evalwright.report.schemas import struct_schema
 
         return struct_schema(ComparisonReport, "evalwright comparison")
+    if kind == "gate":
+        from evalwright.comparison.baseline import GateResult
+        from evalwright.report.schemas import struct_schema
+
+        return struct_schema(GateResult, "evalwright gate")
     if kind in SCHEMAS:
         from evalwright.spec.documents.models.schema import json_schema
 
