@@ -17,6 +17,7 @@ from evalwright.datasets.reading import find_format
 from evalwright.errors import NoInput, UsageError
 from evalwright.functions.task import Data, iterate_rows
 from evalwright.generation.preview import find_generated_files
+from evalwright.lines import show_path
 from evalwright.nearest import suggest
 from evalwright.plan.options import RunOptions
 from evalwright.projects.lookup import find_valid_entity
@@ -83,8 +84,10 @@ def _open_source(data: Data, project: str, env: Sequence[str]) -> CheckedSource:
     if document.generator_specification is not None:
         generated = find_generated_files(opened, entity.key, RunOptions(env=tuple(env)))
     origin = document.origin.model_copy(update={"on_bad_rows": "exclude"})
-    is_csv = isinstance(origin, Local) and find_format(origin.file_path.written) == ".csv"
-    return CheckedRowsSource(open_rows(origin, generated), entity.key, is_typed_text=is_csv)
+    is_file = isinstance(origin, Local)
+    is_csv = is_file and find_format(origin.file_path.written) == ".csv"
+    shown = show_path(origin.label()) if is_file else entity.key  # so that examples are FILE:LINE
+    return CheckedRowsSource(open_rows(origin, generated), shown, is_typed_text=is_csv)
 
 
 def _is_file(name: str) -> bool:

@@ -35,6 +35,7 @@ from evalwright.spec.records.lint.corpus import MOST_WORDS
 
 ID_NAMES = ("sample_id", "task_id", "id", "uuid")
 """Columns that identify a row, in any case, unless others are named."""
+_BAD_ROWS = "rows cannot be read or do not fit their types, and were not checked"
 _FIRST_ROWS = 1_000
 _FEWEST_WORDS = 4.0
 """Mean number of words from which a column contains texts."""
@@ -216,7 +217,7 @@ class _DatasetReader:
         undecodable = min(self.source.undecodable, count)
         for check, is_encoding, number, detail in (
             ("encoding", True, undecodable, "lines are not UTF-8 text and were not checked"),
-            ("bad_rows", False, count - undecodable, "rows cannot be read and were not checked"),
+            ("bad_rows", False, count - undecodable, _BAD_ROWS),
         ):
             faults = [fault for fault in first if fault.is_encoding == is_encoding]
             if number:

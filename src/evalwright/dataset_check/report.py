@@ -306,6 +306,6 @@ def _show_examples(problem: DatasetProblem) -> str:
         if example.other_where:
             text += f" and {example.other_where}"
         if example.value:
-            text += f" `{example.value}`"
+            text += f" {example.value}" if "`" in example.value else f" `{example.value}`"
         shown.append(text)
     return "; ".join(shown) or NOTHING
