@@ -238,16 +238,27 @@ def test_task_files_are_items(inner: pytest.Pytester) -> None:
     write_project(inner.path)
     (inner.path / "other" / "tasks").mkdir(parents=True)
     (inner.path / "other" / "tasks" / "broken.yaml").write_text("key: [")
-    options = ("--evalwright", "-v", "--evalwright-model", "scripted/echo", "tasks", "other")
+    for name in ("tasks/no_metric.jsonl", "datasets/ids.jsonl"):
+        (inner.path / name).write_text('{"task_id": "a", "prompt": "p"}')
+    options = (
+        "--evalwright",
+        "-v",
+        "--evalwright-model",
+        "scripted/echo",
+        "tasks",
+        "datasets",
+        "other",
+    )
 
     result = inner.runpytest_inprocess(*INNER, *options, "--evalwright-min-mean", "0.4")
 
-    result.assert_outcomes(passed=2, failed=2)
+    result.assert_outcomes(passed=2, failed=3)
     result.stdout.fnmatch_lines_random(
         [
             "other/tasks/broken.yaml::broken FAILED*",
             "tasks/capitals.yaml::capitals PASSED*",
             "tasks/check.yaml::check PASSED*",
+            "tasks/no_metric.jsonl::no_metric FAILED*",
             "tasks/records.jsonl::records FAILED*",
             "*record, mean: 0.000 < 0.400, but the interval reaches up to 0.793; over 1 sample",
         ]

@@ -183,6 +183,17 @@ def test_a_file_that_is_not_there_is_unreadable(tmp_path: Path) -> None:
         connect(str(tmp_path / "nope.jsonl"))
 
 
+def test_a_path_that_lacks_its_provider_is_suggested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "replay").mkdir()
+    (tmp_path / "replay" / "verdicts.jsonl").write_text("")
+
+    with pytest.raises(Unreadable, match=r"hint: write replay/replay/verdicts\.jsonl"):
+        connect("verdicts.jsonl")
+
+
 def test_a_file_must_be_named() -> None:
     with pytest.raises(UsageError, match="needs a file"):
         connect("")

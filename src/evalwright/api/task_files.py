@@ -22,21 +22,24 @@ from evalwright.spec.documents.yaml.reader import read_document
 
 _LINES_READ = 20
 _RECORD_KEYS = {"task_id", "metric_name"}
+_FOLDER = "tasks"
 
 
 def has_tasks(path: Path) -> bool:
     """Whether a file contains tasks that can be run: task records, a task or a run file.
 
-    The file may be invalid: the beginning of a file of records is enough, and a file that is not
-    valid YAML counts if its name or its folder says that it should contain tasks. A task with
+    The file may be invalid: the beginning of a file of records is enough, and in a folder `tasks`
+    one of the keys of a record. A file that is not valid YAML counts if its name or its folder says
+    that it should contain tasks. A task with
     parameters that need values cannot be run by itself.
     """
     if not is_project(str(path)):
         with path.open("rb") as file:
-            return any(map(_is_record, islice(file, _LINES_READ)))
+            needed = 1 if path.parent.name == _FOLDER else len(_RECORD_KEYS)
+            return any(_count_keys(line) >= needed for line in islice(file, _LINES_READ))
     data = read_document(path, environment={}, root=find_include_root(path)).data
     if data is None:
-        return path.name in RUN_FILES or path.parent.name == "tasks"
+        return path.name in RUN_FILES or path.parent.name == _FOLDER
     kind = detect_kind(data)
     return kind == "run" or (kind == "task" and not _needs_values(data))
 
@@ -55,12 +58,13 @@ def find_run_file(path: Path) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
-def _is_record(line: bytes) -> bool:
+def _count_keys(line: bytes) -> int:
+    """Return how many of the keys that only records have are in a line."""
     try:
         record = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    return isinstance(record, dict) and record.keys() >= _RECORD_KEYS
+        return 0
+    return len(record.keys() & _RECORD_KEYS) if isinstance(record, dict) else 0
 
 
 class ListedTask(NamedTuple):

@@ -23,13 +23,14 @@ first request if one line would be used for the answers of two models, tasks or 
 
 from collections.abc import Collection, Iterator, Sequence
 from hashlib import blake2b
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
 from evalwright.clients.replies import parse_completion
-from evalwright.errors import UsageError
-from evalwright.lines import BadLine, read_lines
+from evalwright.errors import Unreadable, UsageError
+from evalwright.lines import BadLine, read_lines, show_path
 from evalwright.types import Completion, JudgedAnswer, ModelOptions, Request, Usage
 
 _ANY = JudgedAnswer()
@@ -130,6 +131,9 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Replay:  # noq
     """Read the file at the path `name`."""
     if not name:
         raise UsageError("`replay/` needs a file name", hint="write replay/outputs.jsonl")
+    inside = f"replay/{name}"
+    if not Path(name).exists() and Path(inside).is_file():
+        raise Unreadable(f"{show_path(name)}: no such file", hint=f"write replay/{inside}")
     answers: dict[str, dict[JudgedAnswer, RecordedTrials]] = {}
     decoder = msgspec.json.Decoder(RecordedAnswer)
     content = blake2b(digest_size=16)
