@@ -520,3 +520,22 @@ def test_built_in_scorers_by_name_read_the_target() -> None:
 
     scores = {row.scorer: row.value for row in report if row.metric == "is_correct_mean"}
     assert scores == text | listed
+
+
+def test_a_missing_value_of_a_data_frame_is_an_absent_key() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"q": ["a", "b", "c"], "target": ["a", None, float("nan")]})
+    frame["when"] = pandas.to_datetime(["2026-01-01", None, None])
+    frame["n"] = pandas.array([1, None, 3], dtype="Int64")
+    task = ew.Task("t", frame, prompt="{q}", scorers=["exact_match"])
+
+    report = ew.run(task, "scripted/echo", store="memory:")
+
+    (row,) = report
+    assert (row.value, row.n, row.failed) == (1, 1, 2)
+    assert [outcome.sample for outcome in report.samples()] == [
+        {"q": "a", "target": "a", "when": "2026-01-01T00:00:00", "n": 1},
+        {"q": "b"},
+        {"q": "c", "n": 3},
+    ]
+    assert "`sample.target` does not exist" in report.failures[0].message

@@ -5,6 +5,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
+from math import isnan
+from numbers import Real
 from pathlib import Path
 from string import Formatter
 from typing import Any, Protocol
@@ -22,6 +24,9 @@ AnyScorerArgument = str | Mapping[str, object] | ScorerSpec | NamedFunction
 AnyMetricArgument = str | Mapping[str, object] | NamedFunction
 _TARGETS = ("target", "targets", "answer", "label", "expected")
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_-]+")
+_FRAME_METHODS = ("to_dicts", "to_pylist", "to_dict")
+_MISSING_TYPES = ("NaTType", "NAType")
+"""The types of missing values in pandas."""
 _OPEN, _CLOSE = "{{", "}}"
 
 
@@ -56,12 +61,13 @@ class Task:
     """Rows, a prompt, and the scorers of the answers.
 
     `data` is a list or another iterable of dicts, a data frame (pandas, polars, Arrow), a Hugging
-    Face dataset, or the path of a .csv, .jsonl, .json or .parquet file. In `prompt`, `{country}` is
-    the value of a column; `messages` is a list of `{"role": …, "content": …}` with the same
-    placeholders. Without a prompt, messages or a solver, the rows themselves are scored. A scorer
-    is a function, the type of a built-in scorer, or its fields as a dict. `target` names the column
-    with the right answer, for scorers that compare with one. Default: a column named `target` or
-    `answer`, or the only column that the prompt does not use.
+    Face dataset, or the path of a .csv, .jsonl, .json or .parquet file. A missing value of a data
+    frame is an absent key. In `prompt`, `{country}` is the value of a column; `messages` is a list
+    of `{"role": …, "content": …}` with the same placeholders. Without a prompt, messages or a
+    solver, the rows themselves are scored. A scorer is a function, the type of a built-in scorer,
+    or its fields as a dict. `target` names the column with the right answer, for scorers that
+    compare with one. Default: a column named `target` or `answer`, or the only column that the
+    prompt does not use.
 
     `solver` replaces the prompt: it is a function decorated with `@ew.solver`, or the fields of a
     built-in solver. `postprocessor` is a function that changes each answer before it is scored.
@@ -191,11 +197,24 @@ def read_data(data: Data, name: str) -> Rows:
         except ValueError as error:
             raise UsageError(f"{name}: {error}") from None
         return Rows(FileRows(lambda: path, ending), name=str(data))
-    rows = [_read_row(row, number, name) for number, row in enumerate(iterate_rows(data, name))]
+    iterated = iterate_rows(data, name)
+    if any(callable(getattr(data, method, None)) for method in _FRAME_METHODS):
+        iterated = map(_drop_missing, iterated)
+    rows = [_read_row(row, number, name) for number, row in enumerate(iterated)]
     if not rows:
         raise NoInput(f"{name}: no rows")
     reader: Reader = LazyRows(lambda: iter([{**row} for row in rows]))
     return Rows(reader, name=name)
+
+
+def _drop_missing(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row without missing values, which a template would render as `nan` or `None`."""
+    return {name: value for name, value in row.items() if not _is_missing(value)}
+
+
+def _is_missing(value: Any) -> bool:
+    is_nan = isinstance(value, Real) and isnan(value)
+    return value is None or is_nan or type(value).__name__ in _MISSING_TYPES
 
 
 def _make_key(name: str) -> str:
