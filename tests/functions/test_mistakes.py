@@ -174,6 +174,17 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
             "\n  hint: `ew.validate_task` checks one record; `ew.run` checks an `ew.Task`"
         ),
     ),
+    "a text instead of messages": (
+        lambda: run(prompt="", messages=["Capital of {country}?"]),
+        (
+            "task `capitals`: `'Capital of {country}?'` is not a message with text"
+            '\n  hint: write `{"role": "user", "content": "…"}`, or pass the text as `prompt`'
+        ),
+    ),
+    "no trials": (
+        lambda: run(trials=0),
+        "task `capitals`: `trials` must be at least 1, got 0",
+    ),
     "a misspelled option": (
         lambda: ew.run("tasks.jsonl", answer, limt=3),  # type: ignore[call-arg] # the mistake
         "`run` has no option `limt`\n  hint: did you mean `limit`?",

@@ -539,3 +539,12 @@ def test_a_missing_value_of_a_data_frame_is_an_absent_key() -> None:
         {"q": "c", "n": 3},
     ]
     assert "`sample.target` does not exist" in report.failures[0].message
+
+
+def test_a_completion_without_usage_is_one_request_of_unknown_cost() -> None:
+    def complete(prompt: str) -> ew.Completion:
+        return ew.Completion(text=prompt)
+
+    report = run(capitals(), [answer_paris, complete])
+
+    assert [(row.requests, row.cost) for row in report.usage.values()] == [(2, None), (2, None)]

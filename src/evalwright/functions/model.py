@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from secrets import token_hex
 from typing import Any
 
+from msgspec import structs
+
 from evalwright.errors import UsageError
 from evalwright.functions.decorators import call_in_thread, is_async
 from evalwright.functions.identity import NoIdentity, hash_function, name_of
@@ -86,7 +88,8 @@ def _find_parameter(function: ModelFunction, name: str) -> str:
 
 def _read_answer(answer: Any, name: str) -> Completion:
     if isinstance(answer, Completion):
-        return answer
+        has_usage = answer.usage != Usage()
+        return answer if has_usage else structs.replace(answer, usage=Usage(requests=1))
     if isinstance(answer, str):
         return Completion(text=answer, usage=Usage(requests=1))
     what = "None: is a `return` missing?" if answer is None else f"`{type(answer).__name__}`"

@@ -108,13 +108,14 @@ class Task:
         self.rows = read_data(data, f"the data of task `{name}`")
         self.scorers: list[Any] = [scorers] if isinstance(scorers, str) else list(scorers)
         self.description = description or name
+        if trials is not None and (not isinstance(trials, int) or trials < 1):
+            raise UsageError(f"task `{name}`: `trials` must be at least 1, got {trials!r}")
         self.trials = trials
         self.solver: Any = solver
         self.postprocessor: Any = postprocessor
         self.metrics: Any = [metrics] if isinstance(metrics, str) else metrics
-        self.messages = [dict(each) for each in messages]
-        if prompt:
-            self.messages = [{"role": "user", "content": prompt}]
+        written = [{"role": "user", "content": prompt}] if prompt else messages
+        self.messages = _read_messages(written, name)
         self._columns = frozenset(
             column for each in self.messages for column in self._placeholders(each["content"])
         )
@@ -215,6 +216,16 @@ def _drop_missing(row: Mapping[str, Any]) -> dict[str, Any]:
 def _is_missing(value: Any) -> bool:
     is_nan = isinstance(value, Real) and isnan(value)
     return value is None or is_nan or type(value).__name__ in _MISSING_TYPES
+
+
+def _read_messages(messages: Sequence[Any], name: str) -> list[dict[str, str]]:
+    for message in messages:
+        if not isinstance(message, Mapping) or not isinstance(message.get("content"), str):
+            raise UsageError(
+                f"task `{name}`: `{message!r}` is not a message with text",
+                hint='write `{"role": "user", "content": "…"}`, or pass the text as `prompt`',
+            )
+    return [dict(message) for message in messages]
 
 
 def _make_key(name: str) -> str:

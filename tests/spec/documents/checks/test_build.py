@@ -91,7 +91,7 @@ def only(folder: Path, text: str, **files: str) -> Issue:
             "  scorers: [{type: bleu, ground_truth: a, key: my key}]",
             (7, 48),
             "bad_key",
-            "expected a key of 1 to 250 letters, digits, `_` and `-`, got `my key`",
+            "expected a key of 1 to 250 ASCII letters, digits, `_` and `-`, got `my key`",
             "write `my_key`",
             id="a key that is none",
         ),

@@ -4,7 +4,7 @@
     missing_key    `ground_truth` is missing
     wrong_type     expected `list`, got `str`
     bad_value      expected one of `score`, `qa`, got `scores`
-    bad_key        expected letters, digits, `_` and `-`, got `my key`
+    bad_key        expected ASCII letters, digits, `_` and `-`, got `my key`
     unknown_type   unknown type `strng_equals`; expected `bleu`, …
     bad_template   Jinja that does not compile, with the line
     bad_snippet    Python that does not compile, with the line
@@ -301,7 +301,7 @@ def _wrong_pattern(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot
     if "a-zA-Z0-9_" not in pattern:
         return Fault(spot.path, "bad_value", f"expected text that matches `{pattern}`, got {got}")
     extra = ", `$`" if "$]" in pattern else ""
-    characters = f"letters, digits{extra}, `_` and `-`"
+    characters = f"ASCII letters, digits{extra}, `_` and `-`"
     suggestion = re.sub(r"[^a-zA-Z0-9_-]+", "_", str(spot.value)).strip("_")
     hint = f"write `{suggestion}`" if suggestion else ""
     detail = f"expected a key of 1 to {LONGEST_KEY} {characters}, got {got}"
