@@ -108,7 +108,7 @@ class Task:
         self.rows = read_data(data, f"the data of task `{name}`")
         self.scorers: list[Any] = [scorers] if isinstance(scorers, str) else list(scorers)
         self.description = description or name
-        if trials is not None and (not isinstance(trials, int) or trials < 1):
+        if trials is not None and trials < 1:
             raise UsageError(f"task `{name}`: `trials` must be at least 1, got {trials!r}")
         self.trials = trials
         self.solver: Any = solver
