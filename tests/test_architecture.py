@@ -60,9 +60,10 @@ NAMES_ADAPTERS = {
     "session",
 }
 # The rooms that import what a command needs when it is given.
-DOORS = {"cli", "api"}
+DOORS = {"cli", "api", "pytest_plugin.py"}
 # Modules behind the doors that import one of ours inside a function, and what it keeps away.
 HIDES = {
+    "report/messages.py": "the layout, from messages that need none",
     "report/report.py": "the tables, which read the report",
     "session/sandboxes.py": "the sandbox, from runs without code",
     "session/session.py": "policies, from runs without any",

@@ -17,6 +17,7 @@ ORACLE = "scripted/oracle"
 Call = Callable[[], Any]
 REFUSED: list[tuple[str, Call, str]] = [
     ("ew.bootstrap_mean_ci", lambda: ew.bootstrap_mean_ci([]), "`scores` is empty"),
+    ("ew.check_dataset", lambda: ew.check_dataset(""), "FILE or KEY is missing"),
     ("ew.execute", lambda: ew.execute("x = 1", []), "`targets` is empty"),
     ("ew.post_process", lambda: ew.post_process("A", ""), "unknown post-process rule ``"),
     ("ew.render", lambda: ew.render({}), "`prompt` is missing"),
@@ -64,6 +65,9 @@ REFUSED: list[tuple[str, Call, str]] = [
     ),
     ("ew.calibration.perplexity", lambda: ew.calibration.perplexity([], [2]), "got 1 and 0"),
     ("ew.arun", lambda: asyncio.run(ew.arun([], ORACLE)), "no task file was given"),
+    ("ew.test", ew.test([], models=ORACLE)(print), "no task file was given"),
+    ("ew.validate", lambda: ew.validate([]), "no file was given"),
+    ("ew.avalidate", lambda: asyncio.run(ew.avalidate([])), "no file was given"),
     ("ew.intervals.bootstrap_mean", lambda: ew.intervals.bootstrap_mean([]), "`scores` is empty"),
     ("ew.intervals.mean", lambda: ew.intervals.mean([]), "`scores` is empty"),
     (
@@ -104,6 +108,31 @@ NO_FILE: list[tuple[str, Call, type[Exception], str]] = [
     ("ew.compare", lambda: ew.compare("", store="none.db"), Unreadable, "none.db: no such file"),
     ("ew.load", lambda: ew.load("", "none.db"), Unreadable, "none.db: no such file"),
     ("ew.score", lambda: ew.score("", store="none.db"), Unreadable, "none.db: no such file"),
+    ("ew.gate", lambda: ew.gate("", store="none.db"), Unreadable, "none.db: no such file"),
+    (
+        "ew.acompare",
+        lambda: asyncio.run(ew.acompare("", store="none.db")),
+        Unreadable,
+        "none.db: no such file",
+    ),
+    (
+        "ew.aload",
+        lambda: asyncio.run(ew.aload("", "none.db")),
+        Unreadable,
+        "none.db: no such file",
+    ),
+    (
+        "ew.ascore",
+        lambda: asyncio.run(ew.ascore("", store="none.db")),
+        Unreadable,
+        "none.db: no such file",
+    ),
+    (
+        "ew.agate",
+        lambda: asyncio.run(ew.agate("", store="none.db")),
+        Unreadable,
+        "none.db: no such file",
+    ),
     ("ew.schema", lambda: ew.schema(""), UsageError, "unknown schema ``"),
     ("ew.run", lambda: ew.run("", ORACLE), Unreadable, "'': no such file"),
     ("ew.validate", lambda: ew.validate(""), Unreadable, "'': no such file"),
@@ -116,7 +145,10 @@ NO_FILE: list[tuple[str, Call, type[Exception], str]] = [
     ),
 ]
 """An empty name, or a file where an empty one is not an argument's fault."""
-NOTHING_TO_GIVE = {"ew.load_fixtures", "ew.metric", "ew.postprocessor", "ew.scorer", "ew.solver"}
+NOTHING_TO_GIVE = {
+    *("ew.load_fixtures", "ew.metric", "ew.postprocessor", "ew.scorer", "ew.solver"),
+    *("ew.runs", "ew.aruns"),
+}
 """Functions without an input."""
 
 

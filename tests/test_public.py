@@ -18,9 +18,11 @@ PUBLIC = [
     "EvalwrightError",
     "Failure",
     "Flip",
+    "GateResult",
     "InvalidTask",
     "Issue",
     "JudgedProgram",
+    "ListedRun",
     "Message",
     "Model",
     "Outcome",
@@ -32,11 +34,19 @@ PUBLIC = [
     "TaskSpec",
     "Usage",
     "__version__",
+    "acompare",
+    "agate",
+    "aload",
     "arun",
+    "aruns",
+    "ascore",
+    "avalidate",
     "bootstrap_mean_ci",
     "calibration",
+    "check_dataset",
     "compare",
     "execute",
+    "gate",
     "intervals",
     "leaderboard",
     "lint",
@@ -49,11 +59,13 @@ PUBLIC = [
     "postprocessor",
     "render",
     "run",
+    "runs",
     "schema",
     "score",
     "score_answer",
     "scorer",
     "solver",
+    "test",
     "validate",
     "validate_file",
     "validate_task",
@@ -109,7 +121,7 @@ def test_a_verb_is_imported_when_it_is_first_used(module: str) -> None:
 def test_looking_at_runs_needs_no_statistics(module: str) -> None:
     ew.run(TASKS, "scripted/oracle", limit=1)
 
-    assert module not in imported_by("from evalwright import api; assert api.list_runs()")
+    assert module not in imported_by("from evalwright import api; assert api.runs()")
 
 
 @pytest.mark.parametrize("module", ["numpy", "rich", "asyncio"])

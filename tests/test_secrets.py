@@ -104,6 +104,7 @@ def test_a_secret_can_travel_to_a_worker() -> None:
 def test_a_secret_is_gone_however_it_was_written(
     encode: Callable[[str], str], value: str, before: str, after: str
 ) -> None:
+    assume(not before.endswith("\\"))  # a backslash makes an escape of the first digits
     written = encode(value)
     text = before + written + after
     redactor = Redactor([value])

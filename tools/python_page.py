@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
-from inspect import getdoc, getsource, isclass, isfunction, ismodule
+from inspect import Parameter, getdoc, getsource, isclass, isfunction, ismodule, signature
 from textwrap import dedent
 from types import ModuleType
 from typing import Any
@@ -12,6 +12,7 @@ from msgspec import Struct
 from tools.pages import field_docstrings, table
 
 import evalwright as ew
+from evalwright.plan.options import ALIASES, RunKeywords, RunOptions, ScoreKeywords
 
 INTRODUCTION = """\
 This page describes every public name. All examples assume `import evalwright as ew` and use the
@@ -23,6 +24,13 @@ show how they fit together.
 `TaskSpec` is a validated record.
 
 """
+OPTIONS = """\
+## Options
+
+These are the keywords of `ew.run`, `ew.arun` and `ew.test`. `ew.score` and `ew.ascore` take those
+that matter to scoring. Each is an option of [`evalwright run`](command-line.md) with the same name
+and the same default.
+"""
 SESSION = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -31,6 +39,7 @@ def python_page(generated: str) -> str:
     objects = {f"ew.{name}": getattr(ew, name) for name in ew.__all__}
     parts = [f"# Python\n\n{generated}{INTRODUCTION}## Functions\n"]
     parts += [_function(name, value) for name, value in objects.items() if isfunction(value)]
+    parts += _options()
     classes = {name: value for name, value in objects.items() if isclass(value)}
     for name, value in objects.items():
         if ismodule(value):
@@ -58,8 +67,32 @@ def _function(name: str, function: Any) -> str:
     result = ast.unparse(node.returns) if node.returns else "None"
     arguments = re.sub(r"(?<=[\w\]])=", " = ", ast.unparse(node.args))
     prefix = "await " if isinstance(node, ast.AsyncFunctionDef) else ""
-    signature = f"{prefix}{name}({arguments}) -> {result}"
-    return f"### `{name}`\n\n```text\n{_wrap(signature)}\n```\n\n{_prose(function)}\n"
+    line = f"{prefix}{name}({arguments}) -> {result}"
+    text = f"### `{name}`\n\n```text\n{_wrap(line)}\n```\n\n{_prose(function)}\n"
+    has_options = "Unpack[" in arguments
+    return f"{text}\nThe other keywords are [options](#options).\n" if has_options else text
+
+
+def _options() -> Iterator[str]:
+    """Yield the table of the keywords of a run; those of `score` are fewer."""
+    yield OPTIONS
+    of_score, of_run = _fields(ScoreKeywords), _fields(RunKeywords)
+    meanings = _fields(RunOptions)
+    rows = (
+        (
+            f"`{name}`",
+            f"`{ast.unparse(annotation)}`".replace("|", "\\|"),
+            meanings[name][1] if name in meanings else f"Same as `{ALIASES[name]}`.",
+            "yes" if name in of_score else "",
+        )
+        for name, (annotation, _) in {**of_run, **of_score}.items()
+    )
+    yield table(("option", "type", "meaning", "of `score`"), rows)
+
+
+def _fields(kind: type) -> dict[str, tuple[ast.expr, str]]:
+    (node,) = ast.parse(dedent(getsource(kind))).body
+    return field_docstrings(node) if isinstance(node, ast.ClassDef) else {}
 
 
 def _wrap(signature: str, width: int = 96) -> str:
@@ -74,9 +107,12 @@ def _wrap(signature: str, width: int = 96) -> str:
 
 def _class(name: str, kind: type) -> str:
     text = f"### `{name}`\n\n{_prose(kind)}\n"
+    if name == "ew.Report":
+        text += "\nIt has the fields of [the report](report.md).\n"
+    if members := list(_members(kind)):
+        text += f"\n{table(('member', 'meaning'), members)}"
     if not issubclass(kind, Struct) or name == "ew.Report":
-        more = {"ew.Report": "It has the fields of [the report](report.md)."}
-        return f"{text}\n{more[name]}\n" if name in more else text
+        return text
     described: dict[str, tuple[ast.expr, str]] = {}
     for base in reversed(kind.__mro__):
         if issubclass(base, Struct) and base is not Struct:
@@ -88,6 +124,29 @@ def _class(name: str, kind: type) -> str:
         for field, (annotation, meaning) in described.items()
     )
     return f"{text}\n{table(('field', 'type', 'meaning'), rows)}"
+
+
+def _members(kind: type) -> Iterator[tuple[str, str]]:
+    """Yield the methods and properties of a class, each with the first line of its docstring."""
+    for name, member in vars(kind).items():
+        if name.startswith("_") or not (isfunction(member) or isinstance(member, property)):
+            continue
+        shown = name
+        if isfunction(member):
+            (node,) = ast.parse(dedent(getsource(member))).body
+            parameters = list(signature(member).parameters.values())[1:]
+            shown = f"{name}({', '.join(map(_parameter, parameters))})"
+            if isinstance(node, ast.AsyncFunctionDef):
+                shown = f"await {shown}"
+        yield f"`{shown}`", (getdoc(member) or "").partition("\n\n")[0].replace("\n", " ")
+
+
+def _parameter(parameter: Parameter) -> str:
+    """Return a parameter without its type."""
+    if parameter.kind is Parameter.VAR_KEYWORD:
+        return f"**{parameter.name}"
+    default = "" if parameter.default is Parameter.empty else f"={parameter.default!r}"
+    return f"{parameter.name}{default}"
 
 
 def _prose(value: Any) -> str:

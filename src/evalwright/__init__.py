@@ -10,6 +10,8 @@ Functions for individual steps are `score_answer`, `execute`, `post_process` and
 in the modules `metrics`, `calibration`, `intervals` and `leaderboard`, such as `ew.metrics.f1`.
 
 Names are imported when they are first used, which keeps `import evalwright` fast.
+
+PYTEST_DONT_REWRITE: pytest would warn if a program has imported this package before it.
 """
 
 from importlib import import_module
@@ -20,18 +22,29 @@ from evalwright._version import __version__
 if TYPE_CHECKING:
     from evalwright import calibration, intervals, leaderboard, metrics
     from evalwright.api import (
+        acompare,
+        agate,
+        aload,
         arun,
+        aruns,
+        ascore,
+        avalidate,
+        check_dataset,
         compare,
         execute,
+        gate,
         lint,
         load,
         perplexity,
         run,
+        runs,
         schema,
         score,
         score_answer,
+        test,
         validate,
     )
+    from evalwright.comparison.baseline import GateResult
     from evalwright.comparison.report import ComparisonReport, ComparisonRow, Flip
     from evalwright.errors import EvalwrightError, InvalidTask
     from evalwright.functions.metric import metric
@@ -43,6 +56,7 @@ if TYPE_CHECKING:
     from evalwright.ports import Model
     from evalwright.report.programs import JudgedProgram
     from evalwright.report.report import Report
+    from evalwright.report.runs import ListedRun
     from evalwright.spec.records.check import validate_file, validate_task
     from evalwright.spec.records.fixtures import load_fixtures
     from evalwright.stats.bootstrap import bootstrap_mean_ci
@@ -62,20 +76,11 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "api": (
-        *(
-            "arun",
-            "compare",
-            "execute",
-            "lint",
-            "load",
-            "perplexity",
-            "run",
-            "schema",
-            "score",
-            "score_answer",
-        ),
-        "validate",
+        *("acompare", "agate", "aload", "arun", "aruns", "ascore", "avalidate", "check_dataset"),
+        *("compare", "execute", "gate", "lint", "load", "perplexity", "run", "runs", "schema"),
+        *("score", "score_answer", "test", "validate"),
     ),
+    "comparison.baseline": ("GateResult",),
     "comparison.report": ("ComparisonReport", "ComparisonRow", "Flip"),
     "errors": ("EvalwrightError", "InvalidTask"),
     "functions.metric": ("metric",),
@@ -87,6 +92,7 @@ _HOMES = {
     "perplexity.report": ("PerplexityReport",),
     "report.programs": ("JudgedProgram",),
     "report.report": ("Report",),
+    "report.runs": ("ListedRun",),
     "spec.records.check": ("validate_file", "validate_task"),
     "spec.records.fixtures": ("load_fixtures",),
     "stats.bootstrap": ("bootstrap_mean_ci",),
@@ -111,9 +117,11 @@ __all__ = [
     "EvalwrightError",
     "Failure",
     "Flip",
+    "GateResult",
     "InvalidTask",
     "Issue",
     "JudgedProgram",
+    "ListedRun",
     "Message",
     "Model",
     "Outcome",
@@ -125,11 +133,19 @@ __all__ = [
     "TaskSpec",
     "Usage",
     "__version__",
+    "acompare",
+    "agate",
+    "aload",
     "arun",
+    "aruns",
+    "ascore",
+    "avalidate",
     "bootstrap_mean_ci",
     "calibration",
+    "check_dataset",
     "compare",
     "execute",
+    "gate",
     "intervals",
     "leaderboard",
     "lint",
@@ -142,11 +158,13 @@ __all__ = [
     "postprocessor",
     "render",
     "run",
+    "runs",
     "schema",
     "score",
     "score_answer",
     "scorer",
     "solver",
+    "test",
     "validate",
     "validate_file",
     "validate_task",

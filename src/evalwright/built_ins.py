@@ -19,6 +19,7 @@ BUILT_INS: dict[str, dict[str, str]] = {
     },
     "metrics": {
         "binary-classification": "evalwright.metrics.binary_classification:BinaryClassification",
+        "bradley_terry": "evalwright.metrics.bradley_terry:BradleyTerry",
         "f1_score": "evalwright.metrics.f1_score:F1Score",
         "frequency": "evalwright.metrics.frequency:Frequency",
         "max": "evalwright.metrics.max:Max",

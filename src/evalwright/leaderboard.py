@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from evalwright.report.layout import lay_out
-from evalwright.report.leaderboard import compare_pairs, rank_models
+from evalwright.report.ranking import compare_pairs, rank_models
 from evalwright.report.report import LeaderboardRow, PairwiseRow, TaskPairwiseRow
 from evalwright.report.tables import Table, table_to_markdown
 from evalwright.report.to_tables import ranking_tables

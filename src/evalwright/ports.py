@@ -15,6 +15,7 @@ from evalwright.types import (
     NOTHING,
     Completion,
     Execution,
+    JudgedAnswer,
     MLTask,
     Outcome,
     Program,
@@ -174,6 +175,8 @@ class Case(Struct, frozen=True, kw_only=True):
     snippets: Snippets | None = None
     task: MLTask = "chat_completion"
     """The kind of answer that the model is asked for."""
+    judged: JudgedAnswer | None = None
+    """The answer that scorers ask other models about; None unless a recording needs it."""
     known: Score | None = None
     """An earlier score of the same answer, of which only parts can be reused."""
 

@@ -60,7 +60,7 @@ _CLASS = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
 _FEWEST_CHANGES = 0.3
 SCHEME = re.compile(r"(?:Bearer|Basic|Token)\s+(?=\S{8})", re.IGNORECASE)
 """How a value begins that is a key, whatever the name of its header."""
-_KNOWN_KEY = re.compile(
+KNOWN_KEY = re.compile(
     r"(?:(?:sk|pk|rk)[-_]|gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-|AKIA|ASIA|AIza|ya29\.|hf_|gsk_"
     r"|r8_|npm_|pypi-|dapi|whsec_|SG\.|eyJ)[\w.\-]{8}"
 )
@@ -440,7 +440,7 @@ def _find_in_url(url: str) -> Iterator[str]:
 
 
 def _is_credential(value: str) -> bool:
-    if _KNOWN_KEY.match(value):
+    if KNOWN_KEY.match(value):
         return True
     return looks_like_key(value) and not _HOST.fullmatch(value)
 

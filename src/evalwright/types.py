@@ -196,6 +196,22 @@ class Sample(Struct, frozen=True):
     data: Any
 
 
+class JudgedAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a scorer asks a model about. In a recording, only what is set must match."""
+
+    task: str | None = None
+    model: str | None = None
+    """The model that gave the answer; empty in tasks without a model."""
+    scorer: str | None = None
+    """The key of the scorer that asks."""
+    answer: str | None = None
+    """The text of the answer."""
+    shown_first: Literal["answer", "opponent"] | None = None
+    """Of two answers, the one that is shown first."""
+    prompt: str | None = None
+    """The text of the last message that the judge is sent."""
+
+
 class Request(Struct, frozen=True, kw_only=True):
     """One model call. `sample` is for scripted models and logs; no client sends it."""
 
@@ -214,6 +230,8 @@ class Request(Struct, frozen=True, kw_only=True):
     message_fields: tuple[tuple[int, dict[str, Any]], ...] = ()
     """Other message fields, such as `session_id`, by message index. They are sent back to endpoints
     that a document declares, but not to providers with their own protocol."""
+    judged: JudgedAnswer | None = None
+    """What a scorer asks about, for recorded judges; no client sends it. None for answers."""
 
 
 class ModelOptions(Struct, frozen=True, kw_only=True):

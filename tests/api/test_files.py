@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
+import evalwright as ew
 from evalwright import api
-from evalwright.errors import UsageError
+from evalwright.errors import Unreadable, UsageError
 from evalwright.spec.records.fixtures import TASKS, TASKS_BAD
 
 
@@ -98,3 +99,32 @@ def test_there_is_a_schema_of(kind: str) -> None:
 def test_there_is_no_other_schema() -> None:
     with pytest.raises(UsageError, match="unknown schema `recipe`"):
         api.schema("recipe")
+
+
+def test_documents_run_files_and_folders_are_validated_like_records(tmp_path: Path) -> None:
+    api.init(tmp_path)
+    broken = tmp_path / "tasks" / "capitals.yaml"
+    run_file = tmp_path / "run.yaml"
+
+    assert ew.validate(tmp_path) == ew.validate([run_file, str(broken)]) == ([], [])
+    assert len(ew.validate([tmp_path, TASKS]).records) == 10
+
+    broken.write_text(broken.read_text().replace("scorers:", "scorer:"))
+    for path in (tmp_path, run_file, broken):
+        records, errors = ew.validate(path)
+
+        assert records == [], path
+        assert [(Path(error.file).name, error.rule) for error in errors][:1] == [
+            ("capitals.yaml", "unknown_key")
+        ], path
+    with pytest.raises(Unreadable, match="no such file"):
+        ew.validate(tmp_path / "none.yaml")
+
+
+def test_a_document_that_a_project_cannot_read_is_an_error(tmp_path: Path) -> None:
+    api.init(tmp_path)
+    (tmp_path / "tasks" / "binary.yaml").write_bytes(b"\xff\xfe\x00key")
+
+    errors = ew.validate(tmp_path).errors
+
+    assert [Path(error.file).name for error in errors] == ["binary.yaml"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.session.made import record, write_records
@@ -78,7 +79,8 @@ def test_policies_of_a_run_file_are_judged_when_the_run_ends(project: Project) -
     )
     assert row.reason.startswith("0.750 ≥ 0.600, but the interval reaches down to 0.3")
     assert api.load().policies == report.policies
-    assert report.to_dict()["policies"][0]["demand"] == "is_correct_mean >= 0.6"
+    printed: Any = report.to_dict()
+    assert printed["policies"][0]["demand"] == "is_correct_mean >= 0.6"
     assert "| release | Most arrive |" in report.to_markdown()
 
 
@@ -211,7 +213,7 @@ def test_a_bad_policy_stops_a_run_before_it_begins(project: Project) -> None:
 
     with pytest.raises(ew.EvalwrightError, match=r"policy.yaml:5.*did you mean `operator`"):
         ew.run("run.yaml")
-    assert api.list_runs() == []
+    assert api.runs() == []
 
 
 def spoilt(run_id: str, **changes: object) -> None:
@@ -324,3 +326,21 @@ def test_figures_of_one_name_are_judged_by_it_and_by_their_own_keys(project: Pro
     for key, holds in (("a", True), ("a_share", True), ("max", False)):
         Path("p.yaml").write_text(text.replace("KEY", key))
         assert api.gate("latest", ["p.yaml"]).holds == holds
+
+
+def test_a_policy_may_be_a_dict_and_a_run_a_report(project: Project) -> None:
+    project()
+    report = ew.run("run.yaml")
+    rule = {"type": "threshold", "metric": "is_correct_mean", "operator": ">=", "threshold": 0.9}
+    policy: dict[str, object] = {
+        "key": "own",
+        "rules": [{"key": "accurate", "definition": rule}],
+    }
+
+    assert ew.gate(report, policy) == ew.gate(report.run_id, [policy])
+    verdict = ew.gate(report, [policy, "policy.yaml"])
+    assert (verdict.run_id, verdict.holds) == (report.run_id, False)
+    assert [row.holds for row in verdict.policies] == [True, False]
+    assert "FAILS  own/accurate" in str(verdict)
+    with pytest.raises(UsageError, match="`rules`: `rules` is missing"):
+        ew.gate(report, {"key": "own"})

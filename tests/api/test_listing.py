@@ -116,19 +116,19 @@ def test_a_sample_or_a_model_that_is_not_there_is_an_unknown_name(store: str) ->
 
 
 def test_a_run_is_listed_with_how_far_it_came(store: str) -> None:
-    (run,) = api.list_runs(store)
+    (run,) = api.runs(store)
 
     assert (run.id, run.done, run.failed, run.models) == ("r1", 40, 10, [*MODELS])
     assert api.show_run("latest", store).plan_key == "key"
 
 
 def test_no_store_yet_is_no_runs_yet_but_a_wrong_one_is_an_error(tmp_path: Path) -> None:
-    assert api.list_runs(str(tmp_path / "none.db")) == []
+    assert api.runs(str(tmp_path / "none.db")) == []
     with pytest.raises(UsageError, match="a store must be a file"):
-        api.list_runs("postgresql://host/db")
+        api.runs("postgresql://host/db")
     (tmp_path / "text").write_text("not a database, and long enough to be taken for one" * 100)
     with pytest.raises(UsageError, match="not a database"):
-        api.list_runs(str(tmp_path / "text"))
+        api.runs(str(tmp_path / "text"))
 
 
 def test_every_provider_of_the_registry_has_a_line() -> None:

@@ -200,7 +200,6 @@ def test_a_deleted_run_is_gone_with_its_outcomes() -> None:
 @pytest.mark.parametrize(
     "look",
     [
-        pytest.param(api.runs, id="runs"),
         pytest.param(lambda store: api.find("latest", store), id="find"),
         pytest.param(lambda store: api.load("latest", store), id="load"),
         pytest.param(lambda store: list(api.export("latest", store)), id="export"),

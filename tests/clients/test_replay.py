@@ -1,5 +1,6 @@
 import asyncio
 import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from tests.servers.asking import answered, asking, chat, failed
 
 from evalwright.clients.replay import Replay, connect
 from evalwright.errors import Unreadable, UsageError
-from evalwright.types import Completion, Message, Request, Sample, TaskSpec, Usage
+from evalwright.types import Completion, JudgedAnswer, Message, Request, Sample, TaskSpec, Usage
 
 ANSWERS = """\
 {"id": "a", "output": "first"}
@@ -51,6 +52,38 @@ def test_lines_with_one_id_are_its_trials_in_order(answers: Path) -> None:
     assert ask(model, "a", 0).text == "first"
 
 
+def test_integer_ids_and_other_keys_are_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "outputs.jsonl"
+    path.write_text('{"id": 7, "output": "x", "model": "gpt", "tags": [1]}\n')
+
+    assert ask(connect(str(path)), "7").text == "x"
+
+
+def test_a_null_output_is_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "outputs.jsonl"
+    path.write_text('{"id": "a", "output": null}\n{"id": "a", "output": "second"}\n')
+
+    with pytest.raises(LookupError, match="the output recorded for 'a', trial 1 is null"):
+        ask(connect(str(path)), "a")
+    assert ask(connect(str(path)), "a", 1).text == "second"
+
+
+def test_the_line_with_the_most_matching_keys_is_used(tmp_path: Path) -> None:
+    path = tmp_path / "judge.jsonl"
+    keys: list[dict[str, str]] = [{}, {"model": "m"}, {"model": "m", "prompt": "Is it blue?"}]
+    lines = [{"id": "a", "output": str(number), "judged": key} for number, key in enumerate(keys)]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    judge = connect(str(path))
+
+    def verdict(**judged: str) -> str:
+        request = Request(sample=Sample("a", {}), judged=JudgedAnswer(**judged))  # type: ignore[arg-type] # texts
+        return asyncio.run(judge.complete(request)).text
+
+    assert verdict(model="other", prompt="Is it blue?") == "0"
+    assert verdict(model="m", prompt="Is it red?") == "1"
+    assert verdict(model="m", prompt="Is it blue?", scorer="s") == "2"
+
+
 def test_log_probabilities_are_replayed_too(answers: Path) -> None:
     model = connect(str(answers))
 
@@ -79,8 +112,12 @@ def test_a_missing_answer_is_a_failure_and_no_wrong_answer(
         pytest.param("{", "Input data was truncated", id="no JSON"),
         pytest.param("[]", "Expected `object`, got `array`", id="no object"),
         pytest.param('{"id": "x"}', "missing required field `output`", id="no output"),
-        pytest.param('{"id": 7, "output": ""}', "Expected `str`, got `int` - at `$.id`", id="type"),
-        pytest.param('{"id": "x", "output": "", "model": ""}', "unknown field `model`", id="more"),
+        pytest.param('{"id": 0.5, "output": ""}', "Expected `int | str`, got `float`", id="type"),
+        pytest.param(
+            '{"id": "x", "output": "", "judged": {"modle": ""}}',
+            "unknown field `modle` - at `$.judged`",
+            id="a misspelt key",
+        ),
         pytest.param(
             '{"id": "x", "output": "", "logprobs": [0.5]}',
             "Expected `float` <= 0.0 - at `$.logprobs[0]`",

@@ -105,7 +105,7 @@ def test_all_rows_have_an_id_or_none_has(
     has, have = said
 
     assert refused(rows(*samples)).message == (
-        f"a.csv: row 1 has {has} `sample_id`, but the rows before it have {have}"
+        f"a.csv: row 1: this row has {has} `sample_id`, but the rows before it have {have}"
     )
 
 

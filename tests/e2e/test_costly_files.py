@@ -86,7 +86,8 @@ def test_a_file_of_rows_is_refused(
 
 
 @pytest.mark.parametrize(
-    "kind", ["row groups", "equal rows", "equal texts", "texts in lists", "values in lists", "bytes"]
+    "kind",
+    ["row groups", "equal rows", "equal texts", "texts in lists", "values in lists", "bytes"],
 )
 def test_a_parquet_bomb_is_refused(tmp_path: Path, kind: str) -> None:
     pa = pytest.importorskip("pyarrow")

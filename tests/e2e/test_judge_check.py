@@ -209,5 +209,6 @@ def kept(folder: Path) -> list[Any]:
     """The checks in the manifest of the only run."""
     from evalwright import api
 
-    (run,) = api.runs(folder / ".evalwright" / "runs.db")
-    return list(run.manifest.get("judge_checks", []))
+    store = folder / ".evalwright" / "runs.db"
+    (run,) = api.runs(store)
+    return list(api.find(run.id, store).manifest.get("judge_checks", []))

@@ -18,7 +18,7 @@ import pytest
 from aiohttp import web
 from tests.servers.model_server import Asked, ModelServer, chat
 
-from evalwright.cli.progress import LinePart, fit_line
+from evalwright.session.terminal_progress import LinePart, fit_line
 
 LINES = 12
 PARTS = [

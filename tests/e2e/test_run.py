@@ -781,7 +781,7 @@ def descendants(pid: int) -> set[Path]:
 
 def stored() -> int:
     """How many outcomes of its newest run the store has."""
-    runs = api.list_runs()
+    runs = api.runs()
     return runs[0].done if runs else 0
 
 

@@ -12,6 +12,7 @@ from evalwright.metrics.scores import Measure, Scores
 from evalwright.plan.finalization import Finalization, ScorerMetrics
 from evalwright.ports import Snippets
 from evalwright.stats.interval import UNBOUNDED, Bounds, Interval
+from evalwright.templates import Native
 from evalwright.types import Action, Failure, Outcome, Part, Score, Trace, Usage
 
 
@@ -19,6 +20,8 @@ class Sum:
     """A metric that adds up a field."""
 
     type = value_name = "sum"
+    by: Native | None = None
+    expressions: tuple[Native, ...] = ()
 
     def sample_terms(self) -> None:
         return None

@@ -6,11 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.living import wait_until
+from tests.living import PATIENCE_S, wait_until
 
 import evalwright as ew
 
@@ -445,3 +446,37 @@ def test_a_killed_script_resumes_where_it_was(tmp_path: Path) -> None:
     assert int(reused) >= 14
     lines = asked.read_text().splitlines()
     assert len(lines) == 20 + 20 - int(reused) - 4
+
+
+def test_a_cancelled_run_stops_and_is_resumed(tmp_path: Path) -> None:
+    store = str(tmp_path / "runs.db")
+    rows = [{"n": n} for n in range(50)]
+    task = ew.Task("numbers", rows, prompt="{n}", scorers=["latency"])
+    reached = threading.Event()
+    waits = True
+
+    class Waiting:
+        fingerprint, caveat = "waiting", ""
+
+        async def complete(self, request: ew.Request) -> ew.Completion:
+            if request.messages[-1].content == "10" and waits:
+                reached.set()
+                await asyncio.sleep(3600)
+            return ew.Completion(text="done")
+
+        async def close(self) -> None:
+            pass
+
+    async def cancel() -> bool:
+        run = asyncio.create_task(ew.arun(task, Waiting(), store=store, concurrency=1))
+        await asyncio.to_thread(reached.wait, PATIENCE_S)
+        run.cancel()
+        await asyncio.wait([run])
+        return run.cancelled()
+
+    assert asyncio.run(cancel())
+    waits = False
+    report = ew.run(task, Waiting(), store=store, concurrency=1)
+
+    assert (report.status, report.summary.completed, report.summary.reused) == ("finished", 50, 10)
+    assert len(ew.runs(store)) == 1

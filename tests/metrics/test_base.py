@@ -49,3 +49,16 @@ def test_reading_a_document_does_not_import_numpy() -> None:
     code = f"import sys; {load}; sys.exit('numpy' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_metric_without_groups_is_dumped_as_before_there_were_groups() -> None:
+    mean = {"type": "mean", "field": "x"}
+
+    plain, grouped = (
+        METRICS.validate_python(fields).model_dump(mode="json", exclude_none=True)
+        for fields in (mean, {**mean, "by": "{{ sample.x }}"})
+    )
+
+    assert plain == mean
+    assert grouped == {**mean, "by": "{{ sample.x }}"}
+    assert "by" not in METRICS.validate_python(mean).model_dump()

@@ -55,10 +55,15 @@ ROWS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"type": "multiclass-classification", **PAIR},
         {
             "accuracy": 0.5,
+            "macro_f1": 1 / 3,
+            "micro_f1": 0.5,
+            "weighted_f1": 1 / 3,
             "a_precision": 0.5,
             "a_recall": 1.0,
+            "a_f1_score": 2 / 3,
             "b_precision": None,
             "b_recall": 0.0,
+            "b_f1_score": 0.0,
         },
     ),
     (

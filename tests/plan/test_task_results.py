@@ -144,10 +144,10 @@ def test_a_generator_that_reads_a_result_of_the_same_run_is_refused() -> None:
 
 def test_a_result_is_that_of_a_run_that_came_to_its_end_and_the_run_is_named() -> None:
     values("tasks/first.yaml")
-    (whole,) = api.list_runs()
+    (whole,) = api.runs()
     write(datasets__words=WORDS.replace("word: a}", "word: river}"))
     values("tasks/first.yaml")
-    stopped = next(one.id for one in api.list_runs() if one.id != whole.id)
+    stopped = next(one.id for one in api.runs() if one.id != whole.id)
     mark(stopped, "stopped")
 
     report = api.run("tasks/second.yaml")
@@ -160,7 +160,7 @@ def test_a_result_is_that_of_a_run_that_came_to_its_end_and_the_run_is_named() -
 
 def test_a_result_of_a_run_that_was_stopped_is_refused() -> None:
     values("tasks/first.yaml")
-    (run,) = api.list_runs()
+    (run,) = api.runs()
     mark(run.id, "stopped")
 
     with pytest.raises(BadDataset, match=f"`first` is not complete: run {run.id} is stopped"):

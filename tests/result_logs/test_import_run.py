@@ -63,7 +63,7 @@ def test_a_log_of_another_program_becomes_a_run() -> None:
 def test_the_verbs_of_runs_know_it() -> None:
     report = taken(saved("log.json"))
 
-    (listed,) = api.list_runs()
+    (listed,) = api.runs()
     assert (listed.id, listed.done, listed.failed) == (report.run_id, 5, 1)
     assert listed.imported
     assert api.load().to_dict() == report.to_dict()
@@ -95,7 +95,7 @@ def test_the_same_log_again_is_the_same_run() -> None:
 
     assert again.run_id == first.run_id
     assert again.metrics == first.metrics
-    assert len(api.list_runs()) == 1
+    assert len(api.runs()) == 1
 
 
 def test_another_log_is_another_run() -> None:
@@ -167,7 +167,7 @@ def test_of_a_damaged_log_nothing_is_kept(content: bytes, said: str) -> None:
         taken("log.json")
 
     assert "log.json" in refused.value.message
-    assert api.list_runs() == []
+    assert api.runs() == []
 
 
 def test_a_specification_that_says_nonsense_of_trials_is_refused() -> None:
@@ -176,7 +176,7 @@ def test_a_specification_that_says_nonsense_of_trials_is_refused() -> None:
     with pytest.raises(BadLog, match=r"at `\$\.specification\.evalwright`"):
         taken(saved("log.json", specification=nonsense))
 
-    assert api.list_runs() == []
+    assert api.runs() == []
 
 
 def test_one_damaged_log_of_a_folder_stops_all() -> None:
@@ -190,7 +190,7 @@ def test_one_damaged_log_of_a_folder_stops_all() -> None:
     assert "task_results/b/" in refused.value.message
     assert "task_results/c/" in refused.value.message
     assert refused.value.hint == "nothing was imported"
-    assert api.list_runs() == []
+    assert api.runs() == []
 
 
 def test_a_path_that_leads_nowhere_is_told() -> None:

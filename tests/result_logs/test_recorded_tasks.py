@@ -167,7 +167,7 @@ def test_a_log_that_is_none_is_found_by_validate_at_its_place_and_by_run(
     with pytest.raises(BadDataset) as refused:
         ew.run("run.yaml")
     assert said in refused.value.message
-    assert api.list_runs() == []
+    assert api.runs() == []
 
 
 def test_it_cannot_be_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

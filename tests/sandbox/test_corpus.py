@@ -117,7 +117,7 @@ def test_honest_programs_are_judged_as_plain_python_judges_them(best: Jailed) ->
     assert different == []
     assert len(programs) >= 300
     assert len(passes) == len(programs)
-    assert sum(each.verified for each in passes) >= 0.9 * len(passes)
+    assert sum(each.verified for each in passes) >= 0.95 * len(passes)
     assert all(each.verified or each.reason for each in passes)
 
 

@@ -49,12 +49,12 @@ def judge(sandbox: Jailed, source: str, *targets: str, timeout_s: float = 20.0) 
 
 def test_where_only_verified_verdicts_are_wanted_another_pass_raises(jailed: Jailed) -> None:
     sandbox = make(jailed.tier, workers=1, only_verified=True)
-    source = "import random\ndef f(): return random.random()"
-    seeded = "import random\nrandom.seed(1); a = f()\nrandom.seed(1); assert f() == a"
+    source = "def part(): return 0.5\ndef f(): return part()"
+    replaced = "part = lambda: 0.25\nassert f() == 0.25"
 
     try:
-        with pytest.raises(Unverified, match=r"^not verified: target 1 of 1: .*`random`"):
-            judge(sandbox, source, seeded)
+        with pytest.raises(Unverified, match=r"^not verified: target 1 of 1: .*`part`"):
+            judge(sandbox, source, replaced)
         assert judge(sandbox, source, "f() < 1").outcome == "pass"
         assert judge(sandbox, source, "f() > 1").outcome == "assertion_fail"
     finally:

@@ -151,6 +151,59 @@ def double(x): return 2 * x
       assert list(pool.map(double, range(50))) == [2 * n for n in range(50)]
 ! double(1) == 3
 """,
+    "the environment": """
+import os
+from os import environ
+def read(name): return os.environ.get(name, "none") + environ.get(name, "")
+def write(name, text): os.environ[name] = text
+> read("A") == "none"
+> import os
+  os.environ["A"] = "x"; assert read("A") == "xx" and read("B") == "none"
+> import os
+  os.environ["A"] = "\u0645\u0631"; os.environ["B"] = ""; assert read("A") == "\u0645\u0631" * 2
+  del os.environ["A"]; assert (read("A"), read("B")) == ("none", "")
+> import os
+  write("C", "c"); os.environ["D"] = "d"; assert (read("C"), read("D")) == ("cc", "dd")
+! import os
+  os.environ["A"] = "x"; assert read("A") == "none"
+""",
+    "what is typed in": """
+import sys
+def add(): return sum(int(line) for line in sys.stdin)
+def greet(): return "hello " + input()
+def rest(): return sys.stdin.read()
+> import io, sys
+  sys.stdin = io.StringIO("1\\n2\\n"); assert add() == 3
+  sys.stdin = io.StringIO("\u0645\\nme\\nrest"); assert greet() == "hello \u0645"
+  assert greet() == "hello me" and rest() == "rest" and rest() == ""
+> import io
+  from unittest.mock import patch
+  with patch("sys.stdin", io.StringIO("skipped\\nyou")) as typed:
+      typed.readline(); assert greet() == "hello you"
+> rest() == ""
+! import io, sys
+  sys.stdin = io.StringIO("1"); assert add() == 2
+""",
+    "a seed": """
+import random
+from random import randint, shuffle
+def roll(): return randint(1, 10**9)
+def mix(values): shuffle(values); return values
+def draw(seed): return random.Random(seed).random()
+> import random
+  random.seed(1); a = roll(); random.seed(1); b = roll(); assert a == b != roll()
+> import random
+  random.seed(1); x = random.randint(1, 10**9); random.seed(1); assert roll() == x
+> from random import Random
+  import random
+  random.seed(2); values = [1, 2, 3, 4]; Random(2).shuffle(values)
+  assert mix([1, 2, 3, 4]) == values
+> import random
+  random.seed(3); state = random.getstate(); a = roll()
+  random.setstate(state); assert roll() == a and draw(3) == draw(3)
+! import random
+  random.seed(1); a = roll(); random.seed(2); assert roll() == a
+""",
     "documentation": '''
 def f():
     """Says five."""

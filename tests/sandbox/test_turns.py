@@ -3,7 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tests.living import PATIENCE_S
 
-from evalwright.sandbox.turns import Turns
+from evalwright.sandbox.turns import RunTurns, Turns
 
 
 def test_many_run_side_by_side() -> None:
@@ -72,3 +72,35 @@ def test_one_that_is_stopped_does_not_wait() -> None:
 
     with turns.take_shared_turn():
         pass
+
+
+def test_no_more_programs_run_than_there_are_turns() -> None:
+    turns, never = RunTurns(1), threading.Event()
+    begins, second_runs = threading.Event(), threading.Event()
+
+    def run() -> None:
+        begins.set()
+        with turns.take(never):
+            second_runs.set()
+
+    with ThreadPoolExecutor(1) as threads:
+        with turns.take(never) as end_turn:
+            second = threads.submit(run)
+            assert begins.wait(PATIENCE_S)
+            assert not second_runs.wait(0.05)
+            end_turn()
+            assert second_runs.wait(PATIENCE_S)
+            end_turn()  # once more is no turn for anybody
+        second.result(PATIENCE_S)
+
+
+def test_a_program_that_is_stopped_does_not_wait_for_its_turn() -> None:
+    turns, stop = RunTurns(1), threading.Event()
+
+    with turns.take(stop):
+        stop.set()
+        with turns.take(stop) as end_turn:
+            end_turn()  # of a turn that it does not have
+
+    assert turns._free.acquire(blocking=False)
+    assert not turns._free.acquire(blocking=False)

@@ -30,6 +30,23 @@ def test_words_in_common_are_counted(answer: str, target: str, value: float) -> 
     assert bool(found.reason) is (value < 1)
 
 
+def test_it_is_the_f_measure_of_rouge_score() -> None:
+    # rouge-score 0.1.2: RougeScorer(["rougeL"], use_stemmer=False)
+    reference = {
+        ("police kill the gunman", "police killed the gunman"): 0.75,
+        ("the gunman kill police", "police killed the gunman"): 0.5,
+        (
+            "The quick brown dog jumps on the log.",
+            "The quick brown fox jumps over the lazy dog",
+        ): 0.5882352941176471,
+        ("on a", "on a river on end."): 0.5714285714285715,
+    }
+
+    for (answer, target), value in reference.items():
+        found = score(SUMMARY, {"summary": target}, chat(answer)).values
+        assert found == {"rouge_l_score": pytest.approx(value)}, (answer, target)
+
+
 def test_it_is_the_metric_of_records() -> None:
     answer, target = "police killed the gunman", "the gunman police killed"
 

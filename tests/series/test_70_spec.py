@@ -56,7 +56,7 @@ def test_no_field_of_a_task_can_be_changed() -> None:
 
 
 def test_the_vocabularies_are_closed_and_published() -> None:
-    schema = ew.schema("records")
+    schema: Any = ew.schema("records")
 
     assert schema["required"] == REQUIRED
     assert schema["properties"]["category"]["enum"] == CATEGORIES

@@ -220,6 +220,6 @@ class Mortal(MemoryStore):
 
 def comparable(report: Report) -> dict[str, Any]:
     """A report without what an interruption may change."""
-    found = report.to_dict()
+    found: dict[str, Any] = report.to_dict()
     del found["run_id"], found["summary"]["wall_seconds"], found["summary"]["reused"]
     return found

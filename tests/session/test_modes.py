@@ -295,7 +295,7 @@ class TestBeforeTheFirstCall:
         )
         assert refused.value.hint == "`--mcq letter`, or -m local/smollm2"
         with pytest.raises(ew.EvalwrightError):
-            api.runs()
+            api.find()
 
     def test_nor_does_a_recording(self, tasks: str, recorded: str) -> None:
         with pytest.raises(UsageError, match="it replays recorded outputs and generates none"):

@@ -492,7 +492,7 @@ class TestBeforeTheFirstCall:
         with pytest.raises(kind):
             ew.run(**{**right, **wrong})
 
-        assert api.list_runs("runs.db") == []
+        assert api.runs("runs.db") == []
 
     def test_code_needs_a_sandbox_and_no_run_is_begun(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

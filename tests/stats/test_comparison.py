@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from evalwright.metrics.ratios import f1
-from evalwright.stats.clusters import cluster_terms
-from evalwright.stats.comparison import compare_means, compare_ratios
-from evalwright.stats.paired_tests import mcnemar_exact
+from evalwright.stats.comparison import cluster_terms, compare_means, compare_ratios
+from evalwright.stats.significance import mcnemar_exact
 
 
 def binary(n: int, rate: float, seed: int) -> np.ndarray:

@@ -2,15 +2,15 @@ import math
 
 import pytest
 
-from evalwright.stats.power import minimum_detectable, paired_deviation, samples_needed
+from evalwright.stats.power import minimum_detectable, paired_deviation, required_samples
 
 
 def test_millers_example_needs_969_samples() -> None:
-    assert samples_needed(math.sqrt(1 / 9), 0.03) == 969
+    assert required_samples(math.sqrt(1 / 9), 0.03) == 969
 
 
 def test_the_detectable_difference_is_the_inverse() -> None:
-    n = samples_needed(0.4, 0.05)
+    n = required_samples(0.4, 0.05)
 
     assert minimum_detectable(0.4, n) == pytest.approx(0.05, rel=0.01)
     assert minimum_detectable(0.4, n) <= 0.05
@@ -23,8 +23,8 @@ def test_the_spread_of_binary_differences_follows_from_rate_or_disagreement() ->
 
 def test_what_has_no_answer_is_refused() -> None:
     with pytest.raises(ValueError, match="difference of 0"):
-        samples_needed(0.5, 0)
+        required_samples(0.5, 0)
     with pytest.raises(ValueError, match="at least 1 sample"):
         minimum_detectable(0.5, 0)
     with pytest.raises(ValueError, match="power"):
-        samples_needed(0.5, 0.1, power=1)
+        required_samples(0.5, 0.1, power=1)

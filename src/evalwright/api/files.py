@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from evalwright.errors import UsageError
+from evalwright.errors import NoInput, UsageError
 from evalwright.spec.checking import Checking, is_project
+from evalwright.types import Issue
 
 if TYPE_CHECKING:
     from evalwright.spec.documents.lint import DocumentLint
@@ -20,16 +21,42 @@ STARTER = Path(__file__).parents[1] / "starter"
 """The project that `init` writes: one task of each kind, and an offline model."""
 
 
-def validate(path: str | Path) -> Validated:
-    """Check a task file and return two lists: the valid records and the errors.
+def validate(path: str | Path | Sequence[str | Path], *, env: Sequence[str] = ()) -> Validated:
+    """Check files and folders; return two lists: the valid records and the errors.
+
+    A path is a file of task records, a document, a run file or the folder of a project. Documents
+    have no records: they are valid if there are no errors. Warnings are not included. `env` lists
+    files with environment variables for documents.
 
     >>> records, errors = ew.validate("tasks.jsonl")
     >>> len(records), len(errors)
     (10, 0)
     """
-    from evalwright.spec.records.check import validate_file
+    from evalwright.spec.records.check import Validated, validate_file
 
-    return validate_file(path)
+    paths = [path] if isinstance(path, str | Path) else list(path)
+    if not paths:
+        raise NoInput("no file was given")
+    result = Validated([], [])
+    for each in paths:
+        if is_project(str(each)):
+            result.errors.extend(_project_errors(str(each), env))
+        else:
+            records, errors = validate_file(each)
+            result.records.extend(records)
+            result.errors.extend(errors)
+    return result
+
+
+def _project_errors(path: str, env: Sequence[str]) -> Iterator[Issue]:
+    for checking in checks([path], env=env):
+        yield from checking
+        unreadable = checking.unreadable
+        if unreadable and Path(checking.file) == Path(path):
+            raise unreadable
+        if unreadable:
+            detail = unreadable.message
+            yield Issue(file=checking.file, line=1, rule="unreadable", detail=detail)
 
 
 def checks(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Checking]:
@@ -133,11 +160,11 @@ def _create_file(path: Path, content: bytes) -> bool:
 
 SCHEMAS = (
     *("records", "report", "task", "dataset", "generator", "model", "evaluation", "plan"),
-    *("policy", "run", "perplexity", "comparison"),
+    *("policy", "run", "perplexity", "check", "comparison"),
 )
 
 
-def schema(kind: str) -> dict[str, Any]:
+def schema(kind: str) -> dict[str, object]:
     """Return the JSON Schema for a document type, such as `records`, `task` or `report`.
 
     >>> ew.schema("records")["required"]
@@ -148,16 +175,20 @@ def schema(kind: str) -> dict[str, Any]:
 
         return record_schema()
     if kind == "report":
-        from evalwright.report.report import report_schema
+        from evalwright.report.schemas import report_schema
 
         return report_schema()
     if kind == "perplexity":
         from evalwright.perplexity.report import perplexity_schema
 
         return perplexity_schema()
+    if kind == "check":
+        from evalwright.dataset_check.report import dataset_check_schema
+
+        return dataset_check_schema()
     if kind == "comparison":
         from evalwright.comparison.report import ComparisonReport
-        from evalwright.report.report import struct_schema
+        from evalwright.report.schemas import struct_schema
 
         return struct_schema(ComparisonReport, "evalwright comparison")
     if kind in SCHEMAS:

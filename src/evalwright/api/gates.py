@@ -6,11 +6,11 @@ Nothing is run, and nothing is stored: the same gate on the same store says the 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -20,18 +20,23 @@ from evalwright.errors import UsageError
 from evalwright.plan.manifest import read_manifest
 from evalwright.plan.project import read_environment
 from evalwright.report.policies import judge, needs_other_runs
+from evalwright.report.report import Report
 from evalwright.session.policies import other_evidence, read_run_policies, run_evidence
 from evalwright.session.stores import open_store
 from evalwright.spec.checking import Checking
+from evalwright.spec.documents.checks.build import build_instance
 from evalwright.spec.documents.models.policy import PolicyDocument
 from evalwright.spec.documents.resolve.policies import PolicyFiles
 from evalwright.spec.documents.resolve.policies import read_policies as read_policy_files
 from evalwright.spec.documents.validation import check_documents
+from evalwright.spec.documents.yaml.problems import format_path
 from evalwright.store.scalars import BASELINE
 from evalwright.types import Run
 
 _MAX_ERRORS_SHOWN = 5
 _BASELINE_NAME = re.compile(r"[\w.-]+")
+AnyPolicy = str | Path | Mapping[str, object]
+AnyPolicies = AnyPolicy | Sequence[AnyPolicy] | PolicyFiles
 
 
 class Blessing(Struct, frozen=True, kw_only=True):
@@ -44,42 +49,56 @@ class Blessing(Struct, frozen=True, kw_only=True):
 
 
 def gate(  # noqa: PLR0913 - one keyword per option of the command
-    name: str = "latest",
-    files: Sequence[str | Path] | PolicyFiles = (),
-    store: str | Path | None = None,
+    run: str | Report = "latest",
+    policies: AnyPolicies = (),
     *,
+    store: str | Path | None = None,
     strict: bool = False,
     env: Sequence[str] = (),
-    baseline: str = "",
+    baseline: str | Report = "",
     margin: float = DEFAULT_MARGIN,
     by: str = "",
     cluster: str = "",
 ) -> GateResult:
-    """Judge a run by the policies of files, or else by those that the run's project brought.
+    """Check a stored run against policies. Nothing is run.
 
-    The files may have been read before, by `read_policies`. With `strict`, whole intervals must
-    meet the thresholds, and no sample may have failed or be without a value. With `baseline`, no
-    metric may be worse than that run's by more than `margin`.
+    `run` is a report, or a run's id, the start of an id, a name or a tag. `policies` are files with
+    policies, a policy as a dict, or several of these. Default: the policies of the run file with
+    which the run was started. With `strict`, whole intervals must meet the thresholds, and no
+    sample may have failed or be without a value. With `baseline`, another run, no metric may be
+    worse than that run's by more than `margin`. `env` lists files with environment variables for
+    the policies. `str()` of the result is the text that `evalwright gate` prints.
+
+    >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)
+    >>> rule = {"type": "threshold", "metric": "mean", "operator": ">=", "threshold": 0.9}
+    >>> policy = {"key": "release", "rules": [{"key": "accurate", "definition": rule}]}
+    >>> ew.gate(report, policy).holds
+    True
     """
-    from_files = _valid_policies(files, env)
+    chosen = _choose_policies(policies, env)
     with closing(open_store(store, create=False)) as opened:
-        run = opened.find(name)
-        policies = from_files or read_run_policies(run)
-        if not policies and not baseline:
+        stored = opened.find(_run_id(run))
+        chosen = chosen or read_run_policies(stored)
+        if not chosen and not baseline:
             raise UsageError(
-                f"run {run.id} has no policies, and none were given",
+                f"run {stored.id} has no policies, and none were given",
                 hint="use `--policy FILE` or `--baseline RUN`, or add `policies` to the run file",
             )
-        others = other_evidence(opened, run) if needs_other_runs(policies) else []
-        own = run_evidence(opened, run)
+        others = other_evidence(opened, stored) if needs_other_runs(chosen) else []
+        own = run_evidence(opened, stored)
         check = None
         if baseline:
             options = ComparisonOptions(margin=margin, by=by, cluster=cluster)
-            comparison = compare_runs(opened, [opened.find(baseline), run], options)
-            check = check_baseline(comparison, name=baseline)
-    rows = judge(policies, own, others, strict=strict)
+            name = _run_id(baseline)
+            comparison = compare_runs(opened, [opened.find(name), stored], options)
+            check = check_baseline(comparison, name=name)
+    rows = judge(chosen, own, others, strict=strict)
     holds = all(row.holds for row in rows) and (check is None or check.verdict != "worse")
-    return GateResult(run_id=run.id, holds=holds, strict=strict, policies=rows, baseline=check)
+    return GateResult(run_id=stored.id, holds=holds, strict=strict, policies=rows, baseline=check)
+
+
+def _run_id(run: str | Report) -> str:
+    return run if isinstance(run, str) else run.run_id
 
 
 def bless(name: str, baseline: str, store: str | Path | None = None) -> Blessing:
@@ -128,10 +147,25 @@ def check_policies(
     return list(check_documents(read.files, read.problems, dict.fromkeys(read.files, "policy")))
 
 
-def _valid_policies(
-    files: Sequence[str | Path] | PolicyFiles, env: Sequence[str]
-) -> list[PolicyDocument]:
-    read = _read(files, env)
+def _choose_policies(policies: AnyPolicies, env: Sequence[str]) -> list[PolicyDocument]:
+    if isinstance(policies, PolicyFiles):
+        return _valid_policies(policies)
+    several = [policies] if isinstance(policies, str | Path | Mapping) else policies
+    files = [each for each in several if not isinstance(each, Mapping)]
+    chosen = _valid_policies(_read(files, env)) if files else []
+    return [*chosen, *(_build_policy(each) for each in several if isinstance(each, Mapping))]
+
+
+def _build_policy(data: Mapping[str, object]) -> PolicyDocument:
+    policy, faults = build_instance(PolicyDocument, dict(data))
+    if errors := [fault for fault in faults if fault.level == "error"]:
+        problems = "; ".join(f"`{format_path(fault.path)}`: {fault.detail}" for fault in errors)
+        hint = next((fault.hint for fault in errors if fault.hint), "")
+        raise UsageError(f"the policy is not valid: {problems}", hint=hint)
+    return cast("PolicyDocument", policy)
+
+
+def _valid_policies(read: PolicyFiles) -> list[PolicyDocument]:
     errors = [problem for problem in read.problems if problem.level == "error"]
     if errors:
         count, shown = len(errors), errors[:_MAX_ERRORS_SHOWN]

@@ -5,6 +5,7 @@ from contextlib import closing
 from importlib import import_module
 from itertools import chain
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, ValidationError, convert, structs, to_builtins
@@ -57,8 +58,16 @@ class ComponentType(Struct, frozen=True, kw_only=True):
     """Of that distribution."""
 
 
-def list_runs(store: str | None = None) -> list[ListedRun]:
-    """Every run, the last touched first, which is `latest`; none where there is no store yet."""
+def runs(store: str | Path | None = None) -> list[ListedRun]:
+    """Return every stored run, the last updated first, which is `latest`.
+
+    The list is empty if nothing is stored yet.
+
+    >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)
+    >>> latest = ew.runs()[0]
+    >>> latest.id == report.run_id, latest.status, latest.models
+    (True, 'finished', ['scripted/oracle'])
+    """
     try:
         opened = open_store(store, create=False)
     except Unreadable as error:
@@ -66,8 +75,8 @@ def list_runs(store: str | None = None) -> list[ListedRun]:
             return []
         raise
     with closing(opened):
-        runs = sorted(opened.runs(), key=attrgetter("updated"), reverse=True)
-        return [_list_run(opened, run) for run in runs]
+        stored = sorted(opened.runs(), key=attrgetter("updated"), reverse=True)
+        return [_list_run(opened, run) for run in stored]
 
 
 def show_run(name: str = "latest", store: str | None = None) -> ShownRun:

@@ -1,6 +1,6 @@
 """`run` and `score`: begin or resume a run, or score its stored answers again, and report."""
 
-import asyncio
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -10,7 +10,7 @@ from evalwright.engine.redact import refuse_secrets
 from evalwright.errors import UsageError
 from evalwright.plan.manifest import read_manifest
 from evalwright.plan.model_names import canonical_names, check_names
-from evalwright.plan.options import RunKeywords, RunOptions, parse_options
+from evalwright.plan.options import RunKeywords, RunOptions, ScoreKeywords, parse_options
 from evalwright.plan.records import compile_records
 from evalwright.ports import Store
 from evalwright.report.report import Report
@@ -29,13 +29,14 @@ if TYPE_CHECKING:
     from evalwright.functions.task import Task
 
 Paths = str | Path | Sequence[str | Path]
+AnyProgress = Progress | bool | None
 
 
 def run(
     tasks: "Paths | Task | Sequence[Task]",
     models: "AnyModel | Sequence[AnyModel]" = (),
     *,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Unpack[RunKeywords],
 ) -> Report:
     """Run every task with every model and return the report.
@@ -43,16 +44,18 @@ def run(
     `tasks` are `Task` objects, files of task records, or one project: its run file, its folder or
     one of its tasks. A model is a name such as `openai/gpt-4.1-mini`, a function that takes a
     prompt and returns text (async or not), or an object that implements `ew.Model`. A project runs
-    with the models that it names unless you pass `models`. The options are those of
-    `evalwright run`. Invalid tasks, models or options raise an exception before the first model
-    call.
+    with the models that it names unless you pass `models`. Invalid tasks, models or options raise
+    an exception before the first model call.
+
+    `progress=True` shows the progress on stderr, also in a notebook; `False` shows nothing. By
+    default, it is shown if stderr is a terminal.
 
     >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)
     >>> report.status, report.leaderboard[0].mean
     ('finished', 1.0)
     """
     parsed = parse_options(options)
-    progress = progress or SilentProgress()
+    progress = _choose_progress(progress)
     given = [tasks] if isinstance(tasks, str | Path) or not isinstance(tasks, Sequence) else tasks
     if any(not isinstance(each, str | Path) for each in given):
         return _run_objects(given, models, parsed, progress)
@@ -82,25 +85,6 @@ def run(
         return session.run()
 
 
-async def arun(
-    tasks: "Paths | Task | Sequence[Task]",
-    models: "AnyModel | Sequence[AnyModel]" = (),
-    *,
-    progress: Progress | None = None,
-    **options: Unpack[RunKeywords],
-) -> Report:
-    """Do what `run` does, without blocking the caller's event loop.
-
-    The run has its own event loop in a separate thread, so an async model function must not use
-    objects that belong to the caller's event loop.
-
-    >>> import asyncio
-    >>> asyncio.run(ew.arun("tasks.jsonl", models="scripted/oracle", limit=2)).status
-    'finished'
-    """
-    return await asyncio.to_thread(run, tasks, models, progress=progress, **options)
-
-
 def _run_objects(
     tasks: Sequence[Any], models: Any, options: RunOptions, progress: Progress
 ) -> Report:
@@ -109,12 +93,20 @@ def _run_objects(
 
     for task in tasks:
         if not isinstance(task, Task):
-            what = f"the path `{task}`" if isinstance(task, str | Path) else f"`{task!r}`"
-            raise UsageError(
-                f"expected only `ew.Task` objects, or only paths; got {what} too",
-                hint="run files and Python tasks in separate runs",
-            )
+            raise _explain_no_task(task)
     return run_tasks(tasks, models, options, progress)
+
+
+def _explain_no_task(value: Any) -> UsageError:
+    if isinstance(value, str | Path):
+        return UsageError(
+            f"expected only `ew.Task` objects, or only paths; got the path `{value}` too",
+            hint="run files and Python tasks in separate runs",
+        )
+    return UsageError(
+        f"expected `ew.Task` objects or paths, got `{type(value).__name__}`",
+        hint='make a task of rows: `ew.Task("NAME", rows, prompt="…", scorers=[…])`',
+    )
 
 
 def _connect_objects(models: Any, *, required: bool) -> tuple[list[str], dict[str, Connection]]:
@@ -129,23 +121,40 @@ def _connect_objects(models: Any, *, required: bool) -> tuple[list[str], dict[st
     return connect_objects(several)
 
 
+def _choose_progress(progress: AnyProgress) -> Progress:
+    if progress is None:
+        progress = sys.stderr is not None and sys.stderr.isatty()
+    if not isinstance(progress, bool):
+        return progress
+    if not progress:
+        return SilentProgress()
+    from evalwright.session.terminal_progress import TerminalProgress
+
+    return TerminalProgress()
+
+
 def score(
-    run_name: str = "latest", /, *, progress: Progress | None = None, **options: Unpack[RunKeywords]
+    run: str | Report = "latest",
+    /,
+    *,
+    progress: Progress | bool | None = None,
+    **options: Unpack[ScoreKeywords],
 ) -> Report:
     """Score a run's stored outputs again, with the current task files.
 
-    Evaluated models are not queried; a sample without a stored output fails. A project's judge is
-    queried again if its scorer, the sample or the answer has changed, or if the judge gave no
-    verdict. The result is a new run that names its parent.
+    `run` is a report, or a run's id, the start of an id, a name or a tag. Evaluated models are not
+    queried; a sample without a stored output fails. A project's judge is queried again if its
+    scorer, the sample or the answer has changed, or if it gave no verdict. The result is a new run
+    that names its parent. `progress` is the same as for `run`.
 
     >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)
     >>> ew.score(report.run_id).summary.completed
     2
     """
     parsed = parse_options(options)
-    progress = progress or SilentProgress()
+    progress = _choose_progress(progress)
     with closing(open_store(parsed.store, durable=parsed.durable, create=False)) as store:
-        parent = store.find(run_name)
+        parent = store.find(run if isinstance(run, str) else run.run_id)
         manifest = read_manifest(parent)
         if not any(manifest.plan.sources):
             raise UsageError(

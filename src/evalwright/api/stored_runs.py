@@ -1,4 +1,4 @@
-"""What a store remembers: list, find, report again, export, delete, tidy."""
+"""What a store remembers: find, report again, export, delete, tidy."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,12 +13,6 @@ from evalwright.session.memory import RunOutcomes
 from evalwright.session.reports import add_moved_scores, load_report
 from evalwright.session.stores import open_store
 from evalwright.types import Outcome, Run
-
-
-def runs(store: str | Path | None = None) -> list[Run]:
-    """Every run, newest first."""
-    with closing(open_store(store, create=False)) as opened:
-        return opened.runs()
 
 
 def find(name: str = "latest", store: str | Path | None = None) -> Run:

@@ -18,7 +18,12 @@ from typing import Any
 import click
 
 from evalwright._version import __version__
-from evalwright.cli.messages import discard, drop_unwritable_messages, print_message, write_message
+from evalwright.report.messages import (
+    discard,
+    drop_unwritable_messages,
+    print_message,
+    write_message,
+)
 from evalwright.text.visible import visible
 
 COMMANDS = {

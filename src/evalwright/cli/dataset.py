@@ -1,6 +1,7 @@
 """`evalwright dataset`."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -8,9 +9,16 @@ import click
 from evalwright import api
 from evalwright.cli import options as shared
 from evalwright.cli.entities import entity_group
-from evalwright.cli.messages import print_message
-from evalwright.cli.output import write_blocks, write_json_list, write_result
-from evalwright.cli.progress import TerminalProgress
+from evalwright.cli.output import (
+    check_writable,
+    write_blocks,
+    write_json_list,
+    write_result,
+    write_text,
+)
+from evalwright.errors import EvalwrightError
+from evalwright.report.messages import print_message
+from evalwright.session.terminal_progress import TerminalProgress
 
 command = entity_group(
     "dataset",
@@ -38,6 +46,55 @@ def test(name: str, *, samples: int, show_io: bool, as_json: bool, **place: Any)
     preview = api.try_dataset(name, samples=samples, anew=show_io, **place)
     write_result(preview, api.dataset_preview_lines(preview, bodies=show_io), as_json=as_json)
     sys.exit(not getattr(preview, "ok", True))
+
+
+@command.command("check")
+@click.argument("data", metavar="FILE|KEY")
+@click.option(
+    "--against", metavar="FILE|KEY", help="Find rows whose texts are also in this dataset."
+)
+@click.option(
+    "--id",
+    "ids",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column that identifies a row; repeatable. Default: sample_id, task_id, id, uuid.",
+)
+@click.option(
+    "--text",
+    "texts",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column to compare for repeated texts; repeatable. Default: columns with several words.",
+)
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="CHECK,...",
+    help="Exit with status 1 if one of these checks finds something; `any` for all.",
+)
+@shared.markdown_option("report")
+@shared.project_options
+@shared.json_option
+def check(
+    data: str, *, fail_on: tuple[str, ...], markdown: Path | None, as_json: bool, **options: Any
+) -> None:
+    """Report what a dataset contains and what may be wrong with it.
+
+    FILE is a .csv, .jsonl, .json or .parquet file, KEY a dataset of the project. Shows the values,
+    types and languages of each column, and problems with examples: missing values, mixed types,
+    outliers, duplicates, unbalanced labels, wrong encodings, personal data, and rows that are also
+    in another dataset. Nothing is changed. Exits with status 0 unless --fail-on names a check that
+    found something.
+    """
+    checks = api.parse_checks(fail_on)
+    check_writable(markdown)
+    report = api.check_dataset(data, **options)
+    error = write_text(markdown, report.to_markdown()) if markdown else ""
+    write_result(report, report.text_blocks(), as_json=as_json)
+    if error:
+        raise EvalwrightError(error)
+    sys.exit(bool(report.find(*checks)))
 
 
 @command.command("generate")

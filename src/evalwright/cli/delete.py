@@ -3,9 +3,9 @@
 import click
 
 from evalwright import api
-from evalwright.cli.messages import print_message
 from evalwright.cli.options import store_option
 from evalwright.cli.output import confirm_deletion, format_count, write_json
+from evalwright.report.messages import print_message
 
 
 @click.command()

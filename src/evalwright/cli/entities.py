@@ -11,7 +11,6 @@ import click
 
 from evalwright import api
 from evalwright.cli.issues import report_and_exit
-from evalwright.cli.messages import print_message
 from evalwright.cli.options import OrderedGroup, issue_format_options, json_option, project_options
 from evalwright.cli.output import (
     confirm_deletion,
@@ -25,6 +24,7 @@ from evalwright.cli.output import (
 )
 from evalwright.errors import UsageError
 from evalwright.projects.kinds import FOLDERS, EntityKind
+from evalwright.report.messages import print_message
 
 
 def entity_group(kind: EntityKind, about: str, more: str) -> click.Group:

@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from evalwright import api
-from evalwright.cli.messages import print_message
 from evalwright.cli.options import json_option, sandbox_options
 from evalwright.cli.output import write_result
+from evalwright.report.messages import print_message
 from evalwright.report.programs import program_lines
 from evalwright.vocabulary import LEGAL, MAX_TIMEOUT_S
 

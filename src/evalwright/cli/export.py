@@ -11,11 +11,11 @@ from typing import BinaryIO
 import click
 
 from evalwright import api
-from evalwright.cli.messages import print_message
 from evalwright.cli.options import store_option
 from evalwright.cli.output import explain_write_error, format_count
 from evalwright.errors import EvalwrightError, UsageError
 from evalwright.report.export import WRITERS, Read, write_csv
+from evalwright.report.messages import print_message
 
 FORMATS = tuple(WRITERS)
 LOGS = "logs"

@@ -8,7 +8,6 @@ import click
 
 from evalwright import api
 from evalwright.cli.issues import count_by_rule, report_unreadable, report_warnings
-from evalwright.cli.messages import print_message
 from evalwright.cli.options import env_option, markdown_option, store_option
 from evalwright.cli.output import (
     check_writable,
@@ -28,6 +27,7 @@ from evalwright.comparison.baseline import (
 from evalwright.errors import EvalwrightError
 from evalwright.report.ci_formats import junit_page
 from evalwright.report.issues import render_text
+from evalwright.report.messages import print_message
 from evalwright.spec.checking import Checking
 
 
@@ -114,7 +114,14 @@ def command(  # noqa: PLR0913 - one option each
     read = api.read_policies(policies, env=env)
     _refuse_bad(api.check_policies(read))
     result = api.gate(
-        run, read, store, strict=strict, baseline=baseline, margin=margin, by=by, cluster=cluster
+        run,
+        read,
+        store=store,
+        strict=strict,
+        baseline=baseline,
+        margin=margin,
+        by=by,
+        cluster=cluster,
     )
     error = write_text(markdown, gate_page(result)) if markdown else ""
     if form == "markdown":

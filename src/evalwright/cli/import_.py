@@ -7,7 +7,7 @@ import click
 from evalwright import api
 from evalwright.cli.options import report_options, store_option
 from evalwright.cli.output import check_writable, print_report
-from evalwright.cli.progress import TerminalProgress
+from evalwright.session.terminal_progress import TerminalProgress
 
 
 @click.command("import")

@@ -6,8 +6,8 @@ from shlex import quote
 import click
 
 from evalwright import api
-from evalwright.cli.messages import print_message
 from evalwright.cli.output import write_json
+from evalwright.report.messages import print_message
 
 
 @click.command()

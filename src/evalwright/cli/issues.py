@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 
 import click
 
-from evalwright.cli.messages import print_message
 from evalwright.cli.output import format_count, terminal_width
 from evalwright.report.issues import RENDERERS, render_text
+from evalwright.report.messages import print_message
 from evalwright.spec.checking import Checking
 from evalwright.text.visible import escape_in_json, visible
 

@@ -7,11 +7,11 @@ import click
 
 from evalwright import api
 from evalwright.cli import options as shared
-from evalwright.cli.messages import print_message
 from evalwright.cli.output import write_result
-from evalwright.cli.progress import TerminalProgress
 from evalwright.judge_check.options import PROBES
+from evalwright.report.messages import print_message
 from evalwright.report.tables import dollars
+from evalwright.session.terminal_progress import TerminalProgress
 
 command = shared.OrderedGroup(
     help="Measure how reliable a judge model is.\n\n"

@@ -6,9 +6,9 @@ import click
 
 from evalwright import api
 from evalwright.cli.issues import count_by_noun, count_by_rule, report_unreadable, write_issues
-from evalwright.cli.messages import print_message
 from evalwright.cli.options import env_option, issue_format_options
 from evalwright.cli.output import format_count
+from evalwright.report.messages import print_message
 
 
 @click.command()

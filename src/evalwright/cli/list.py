@@ -7,9 +7,9 @@ import click
 
 from evalwright import api
 from evalwright.cli import SHORTHANDS
-from evalwright.cli.messages import print_message
 from evalwright.cli.options import store_option
 from evalwright.cli.output import print_list
+from evalwright.report.messages import print_message
 from evalwright.report.runs import list_table
 
 _OF_A_PROJECT = ("tasks", "datasets", "generators", "adapters", "evals")
@@ -36,7 +36,7 @@ def command(kind: str, *, store: str | None, as_json: bool) -> None:
         context = click.get_current_context()
         context.invoke(group.commands["list"], project=".", env=(), as_json=as_json)
     elif kind == "runs":
-        runs = api.list_runs(store)
+        runs = api.runs(store)
         if runs or as_json:
             print_list(runs, *list_table(runs), as_json=as_json)
         else:

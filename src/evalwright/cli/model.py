@@ -8,10 +8,10 @@ import click
 
 from evalwright import api
 from evalwright.cli.entities import entity_group
-from evalwright.cli.messages import print_message
 from evalwright.cli.options import json_option, project_options
 from evalwright.cli.output import write_result
 from evalwright.errors import Unreadable
+from evalwright.report.messages import print_message
 
 command = entity_group(
     "model",

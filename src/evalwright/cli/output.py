@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 import msgspec
 
-from evalwright.cli.messages import discard, print_message
 from evalwright.errors import EvalwrightError, UsageError
 from evalwright.report.export import to_json
 from evalwright.report.layout import lay_out, lay_out_blocks
+from evalwright.report.messages import discard, print_message
 from evalwright.report.tables import Block, Table, align_rows, join_lines
 from evalwright.text.visible import escape_in_json, visible
 

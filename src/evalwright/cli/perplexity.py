@@ -8,7 +8,7 @@ import click
 from evalwright import api
 from evalwright.cli import options as shared
 from evalwright.cli.output import write_blocks, write_json_bytes
-from evalwright.cli.progress import TerminalProgress
+from evalwright.session.terminal_progress import TerminalProgress
 
 
 @click.command()

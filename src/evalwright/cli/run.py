@@ -9,8 +9,8 @@ from evalwright import api
 from evalwright.cli import options as shared
 from evalwright.cli.issues import report_and_exit
 from evalwright.cli.output import check_writable, exit_with_report
-from evalwright.cli.progress import TerminalProgress
 from evalwright.errors import UsageError
+from evalwright.session.terminal_progress import TerminalProgress
 from evalwright.vocabulary import MAX_SAMPLES
 
 SECTIONS = {

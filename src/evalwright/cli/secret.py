@@ -5,8 +5,8 @@ import sys
 import click
 
 from evalwright import api
-from evalwright.cli.messages import print_message
 from evalwright.cli.output import write_json
+from evalwright.report.messages import print_message
 from evalwright.text.visible import visible
 
 

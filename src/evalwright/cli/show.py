@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from evalwright import api
-from evalwright.cli.messages import print_message
 from evalwright.cli.options import COUNT, json_option, store_option
 from evalwright.cli.output import write_blocks, write_json_list, write_result
 from evalwright.report.export import outcome_row
+from evalwright.report.messages import print_message
 from evalwright.report.runs import run_facts, sample_lines
 
 _PAGE = 20

@@ -8,8 +8,8 @@ import click
 from evalwright import api
 from evalwright.cli import options as shared
 from evalwright.cli.entities import entity_group
-from evalwright.cli.messages import print_message
 from evalwright.cli.output import format_count, write_result
+from evalwright.report.messages import print_message
 
 command = entity_group(
     "task",

@@ -17,6 +17,7 @@ from evalwright.comparison.report import ComparisonReport, ComparisonRow, Flip
 from evalwright.comparison.statistic import round_up
 from evalwright.comparison.tables import describe_flip, diff_outputs, flip_item
 from evalwright.report.ci_formats import JunitCase, github_command
+from evalwright.report.layout import lay_out_blocks
 from evalwright.report.policies import Judgement, gate_lines, gate_markdown
 from evalwright.report.tables import (
     Block,
@@ -31,7 +32,7 @@ from evalwright.report.tables import (
     shorten,
     table_to_markdown,
 )
-from evalwright.stats.power import samples_needed
+from evalwright.stats.power import required_samples
 
 DEFAULT_MARGIN = 0.02
 BaselineVerdict = Literal["holds", "worse", "undecided"]
@@ -88,6 +89,10 @@ class GateResult(Judgement, frozen=True, kw_only=True):
             return 1
         return 5 if self.baseline is not None and self.baseline.verdict == "undecided" else 0
 
+    def __str__(self) -> str:
+        """Return the text that `evalwright gate` prints."""
+        return "\n".join(lay_out_blocks(gate_blocks(self), None))
+
 
 def check_baseline(comparison: ComparisonReport, *, name: str) -> BaselineCheck:
     """Judge each comparison by the margin; A is the baseline."""
@@ -142,15 +147,15 @@ def _decide(row: ComparisonRow, margin: float) -> tuple[BaselineVerdict, str, in
         return "holds", f"at worst {abs(worst):.3f} {'worse' if worst < 0 else 'better'}", None
     if best < -margin:
         return "worse", f"at least {-best:.3f} worse", None
-    return "undecided", *_describe_need(row, gain + margin)
+    return "undecided", *_describe_shortage(row, gain + margin)
 
 
-def _describe_need(row: ComparisonRow, distance: float) -> tuple[str, int | None]:
+def _describe_shortage(row: ComparisonRow, distance: float) -> tuple[str, int | None]:
     """Return how many samples would move the interval to one side of −margin."""
     if row.mde is None or not distance:
         return "the interval includes the margin", None
     deviation = row.mde * math.sqrt(row.n) / _DETECTABLE
-    needed = max(row.n + 1, samples_needed(deviation, distance))
+    needed = max(row.n + 1, required_samples(deviation, distance))
     more = round_up(needed - row.n)
     noun = "sample" if more == 1 else "samples"
     return f"the interval includes the margin; about {more:,} more {noun} would decide", needed

@@ -306,7 +306,8 @@ def paired_terms(pairing: Pairing, metric: MetricKey, group: str | None = None) 
 
 
 def _array(rows: Sequence[tuple[float, ...]]) -> Floats:
-    return np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
+    width = len(rows[0]) if rows else 0
+    return np.asarray(rows, dtype=np.float64).reshape(len(rows), width)
 
 
 def _count_trials(sample: SampleScores, trials: int, scores: SideScores) -> int:

@@ -15,8 +15,8 @@ from evalwright.comparison.report import ComparisonRow, Verdict
 from evalwright.comparison.tables import format_p
 from evalwright.metrics.ratios import f1, share
 from evalwright.stats.comparison import PairedComparison, compare_means, compare_ratios
-from evalwright.stats.paired_tests import holm
-from evalwright.stats.power import minimum_detectable, samples_needed
+from evalwright.stats.power import minimum_detectable, required_samples
+from evalwright.stats.significance import holm
 
 SIGNIFICANT = 0.05
 _FEW = 5
@@ -87,7 +87,7 @@ def _row(
         mde=minimum_detectable(result.deviation, result.n)
         if result.n >= _FEW and result.deviation
         else None,
-        n_needed=samples_needed(result.deviation, result.difference)
+        n_needed=required_samples(result.deviation, result.difference)
         if result.difference and result.deviation
         else None,
         flipped=result.wins + result.losses,
@@ -135,10 +135,10 @@ def _decide_row(row: ComparisonRow, p_adjusted: float | None, margin: float) -> 
         return ("better" if is_better else "worse"), f"p = {format_p(p_adjusted)}"
     if not row.wins and not row.losses:
         return "undecided", "no sample differs"
-    return "undecided", _describe_need(row)
+    return "undecided", _describe_shortage(row)
 
 
-def _describe_need(row: ComparisonRow) -> str:
+def _describe_shortage(row: ComparisonRow) -> str:
     if row.n_needed is None:
         return "the difference is 0" if not row.difference else "all samples differ by the same"
     more = row.n_needed - row.n

@@ -10,12 +10,16 @@ A file has at most 10,000 columns, and a cell at most 16 MiB.
 
 An empty cell is a missing value: the row does not have the key. A column has one type for the whole
 file, which is known before the first row is returned.
+
+With `skips_bad`, lines that are not UTF-8 and rows with a wrong number of cells are skipped and
+counted in `unreadable`.
 """
 
 import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,10 +62,14 @@ _KINDS: tuple[tuple[re.Pattern[str], Convert], ...] = (
 class CsvFile:
     """The rows of a `.csv` file."""
 
-    def __init__(self, path: Path, texts: Iterable[str] = ()) -> None:
+    def __init__(self, path: Path, texts: Iterable[str] = (), *, skips_bad: bool = False) -> None:
         """`texts` names columns that are always read as text."""
         self._path = str(path)
         self._texts = {"sample_id", *texts}
+        self._skips_bad = skips_bad
+        self.unreadable = UnreadableLines(self._path)
+        """The skipped lines, complete after the first row."""
+        self._bad_lines: set[int] = set()
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -71,11 +79,7 @@ class CsvFile:
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield one row per record; if any is bad, raise `BadDataset` before the first row."""
         names, converters = self._columns
-        reader = _reader(_lines(self._path, UnreadableLines(self._path)))
-        next(reader)
-        for cells in reader:
-            if not cells:  # a blank line
-                continue
+        for _, cells in self._records(len(names)):
             row: dict[str, Any] = dict(zip(names, cells, strict=True))
             for name, convert in converters:
                 if cell := row[name]:
@@ -84,23 +88,73 @@ class CsvFile:
                 row = {name: cell for name, cell in row.items() if cell != ""}
             yield row
 
-    @cached_property
-    def _columns(self) -> tuple[tuple[str, ...], list[tuple[str, Convert]]]:
-        """Read the file once; return the column names, and the converters of non-text columns."""
-        faults = UnreadableLines(self._path)
-        lines = _lines(self._path, faults)
+    def lines(self) -> Iterator[int]:
+        """Yield the line in which each row starts."""
+        return (line for line, _ in self._records(len(self.header)))
+
+    def cells(self) -> Iterator[tuple[int, Sequence[str]]]:
+        """Yield the header, and then the cells of each row as text; the file is read once.
+
+        Bad rows are skipped and counted in `unreadable`. Nothing is yielded after a fatal problem.
+        """
+        faults, bad_lines = self.unreadable, self._bad_lines
+        lines = _lines(self._path, faults, bad_lines)
         reader = _reader(lines)
         try:
             first = next(reader, None)
         except csv.Error as error:
-            faults.add(_explain_error(1, error))
+            faults.fatal = _explain_error(1, error)
+            faults.add(faults.fatal)
+            return
+        if first is None:  # an empty file
+            return
+        if not bad_lines.isdisjoint(range(1, reader.line_num + 1)):
+            faults.fatal = faults.first[0]
+            return
+        header = _check_header(show_path(self._path), first)
+        yield 1, header
+        yield from _good_rows(reader, len(header), faults, bad_lines)
+
+    def _records(self, width: int) -> Iterator[tuple[int, list[str]]]:
+        """Yield the cells of each row, with its first line; without skipped rows and the header."""
+        reader = _reader(_lines(self._path, UnreadableLines(self._path), set()))
+        next(reader)
+        end = reader.line_num
+        for cells in reader:
+            start, end = end + 1, reader.line_num
+            if not cells:  # a blank line
+                continue
+            if self._skips_bad and self._is_bad(cells, width, range(start, end + 1)):
+                continue
+            yield start, cells
+
+    def _is_bad(self, cells: Sequence[str], width: int, lines: range) -> bool:
+        return len(cells) != width or not self._bad_lines.isdisjoint(lines)
+
+    @cached_property
+    def _columns(self) -> tuple[tuple[str, ...], list[tuple[str, Convert]]]:
+        """Read the file once; return the column names, and the converters of non-text columns."""
+        faults = self.unreadable
+        lines = _lines(self._path, faults, self._bad_lines)
+        reader = _reader(lines)
+        try:
+            first = next(reader, None)
+        except csv.Error as error:
+            faults.fatal = _explain_error(1, error)
+            faults.add(faults.fatal)
             first = None
-        if faults.count:
+        header_lines = range(1, reader.line_num + 1)
+        is_header_bad = bool(faults.fatal) or not self._bad_lines.isdisjoint(header_lines)
+        if faults.count and (is_header_bad or not self._skips_bad):
             # Lines are checked in batches, so some of these lines may come after the header.
             raise faults.error(reader.line_num + sum(1 for _ in lines))
         names = _check_header(show_path(self._path), first)
-        types = _find_types(names, self._texts, _batches(reader, len(names), faults))
-        if faults.count:
+        rows = _good_rows(reader, len(names), faults, self._bad_lines)
+        types = _find_types(names, self._texts, _batches(rows, len(names)))
+        if faults.fatal and self._skips_bad:
+            faults = UnreadableLines(self._path)  # without the lines that can be skipped
+            faults.add(self.unreadable.fatal)
+        if faults.count and (self.unreadable.fatal or not self._skips_bad):
             raise faults.error(reader.line_num + sum(1 for _ in lines))
         return names, types
 
@@ -125,43 +179,51 @@ def _reader(lines: Iterator[str]) -> "_csv.Reader":
     return csv.reader(lines, strict=True)
 
 
-def _lines(path: str, faults: UnreadableLines) -> Iterator[str]:
+def _lines(path: str, faults: UnreadableLines, bad_lines: set[int]) -> Iterator[str]:
     """Yield lines of text with their line endings, because a quoted cell may span lines.
 
-    Lines that are not valid text are counted and still yielded, so that later problems are found.
+    Lines that are not valid text are counted, added to `bad_lines`, and still yielded, so that
+    later problems are found.
     """
     number = 0
     for batch in read_batches(path):
         text = b"\n".join(batch).decode(errors="replace")
         if "\ufffd" in text or BadLine in map(type, batch):
             for place, raw in enumerate(batch, start=number + 1):
-                faults.add(explain_bytes(place, raw))
+                if fault := explain_bytes(place, raw):
+                    faults.add(fault)
+                    bad_lines.add(place)
         number += len(batch)
         for line in text.split("\n"):
             yield line + "\n"
 
 
-def _batches(
-    reader: "_csv.Reader", width: int, faults: UnreadableLines
-) -> Iterator[list[list[str]]]:
-    batch: list[list[str]] = []
+def _batches(rows: Iterator[tuple[int, list[str]]], width: int) -> Iterator[list[list[str]]]:
     most = min(_AT_A_TIME, _CELLS_AT_A_TIME // width + 1)
+    while batch := [cells for _, cells in islice(rows, most)]:
+        yield batch
+
+
+def _good_rows(
+    reader: "_csv.Reader", width: int, faults: UnreadableLines, bad_lines: set[int]
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the first line and the cells of each good row; add the others to `faults`."""
     line = reader.line_num
     try:
         for cells in reader:
-            if len(cells) == width:
-                batch.append(cells)
+            start, line = line + 1, reader.line_num
+            if bad_lines and not bad_lines.isdisjoint(range(start, line + 1)):
+                faults.rows += 1
+            elif len(cells) == width:
+                yield start, cells
             elif cells:
+                faults.rows += 1
                 detail = f"expected {width} cells as in the header, got {len(cells)}"
                 hint = "put a cell that contains a comma in quotes" if len(cells) > width else ""
-                faults.add(UnreadableLine(line + 1, None, detail, hint))
-            line = reader.line_num
-            if len(batch) == most:
-                yield batch
-                batch = []
+                faults.add(UnreadableLine(start, None, detail, hint))
     except csv.Error as error:
-        faults.add(_explain_error(line + 1, error))
-    yield batch
+        faults.fatal = _explain_error(line + 1, error)
+        faults.add(faults.fatal)
 
 
 def _explain_error(line: int, error: csv.Error) -> UnreadableLine:

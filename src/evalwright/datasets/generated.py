@@ -39,7 +39,7 @@ class GeneratedSource(SourceSpec):
                 )
             return path
 
-        return FileRows(find_file, ".jsonl")
+        return FileRows(find_file, ".jsonl", options=self.read_options())
 
     def label(self) -> str:
         """Return the name of the generator, for messages."""

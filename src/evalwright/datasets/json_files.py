@@ -3,20 +3,25 @@
 Blank lines are skipped. A duplicate key in an object is an error. If a line is bad, rows are
 yielded up to that line, and after the whole file has been read, one error lists all bad lines.
 
+With a path (see `json_path`), the rows are the objects at this path in the `.json` file, or in each
+line of the JSON Lines file.
+
 `to_json` converts values of other libraries to JSON.
 """
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, NoReturn
 from uuid import UUID
 
 import msgspec
 
 from evalwright.datasets.faults import UnreadableLine, UnreadableLines, explain_bytes
+from evalwright.datasets.json_path import count_lines, locate, parse_path, select
 from evalwright.errors import BadDataset
 from evalwright.lines import BadLine, read_lines, read_whole, show_path
 
@@ -32,24 +37,108 @@ _TYPE_NAMES = {
 }
 
 
-def read_json_list(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects in the list of a `.json` file."""
-    content = read_whole(path, limit=MOST_BYTES)
-    if isinstance(content, BadLine):
-        raise BadDataset(
-            f"{show_path(path)}: more than {MOST_BYTES >> 20} MiB, or not text",
-            hint="use a .jsonl file for a large dataset: it is read line by line",
-        )
+class JsonFile:
+    """The rows of a `.json` file: the objects in its list, or at the path `records`."""
+
+    header: tuple[str, ...] | None = None
+
+    def __init__(self, path: Path, *, records: str = "", skips_bad: bool = False) -> None:
+        """`skips_bad` skips the items that are not objects."""
+        self._path = str(path)
+        self._records = records
+        self._steps = parse_path(records or "$[*]")
+        self._skips_bad = skips_bad
+        self.unreadable = UnreadableLines(self._path, what="items are not objects")
+        """The skipped items, complete after the first row."""
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the objects; raise `BadDataset` before the first if any item is something else."""
+        content = self._read()
+        value = self._decode(content)
+        if not self._records and not isinstance(value, list):
+            got = f"expected a list of objects, got {describe_type(value)}"
+            raise BadDataset(f"{show_path(self._path)}: {got}", hint=_suggest_records(value))
+        if key := find_repeated_key(value, content):
+            where = f"{show_path(self._path)}: {_explain_repeated_key(key)}"
+            raise BadDataset(where, hint=_REPEATED_HINT)
+        try:
+            items = list(select(value, self._steps))
+        except ValueError as error:
+            raise BadDataset(f"{show_path(self._path)}: {error}", hint=_LIST_HINT) from error
+        if not all(type(item) is dict for item in items):
+            self._refuse_items(content, items)
+        yield from (item for item in items if type(item) is dict)
+
+    def lines(self) -> Iterator[int]:
+        """Yield the line in which each row starts."""
+        content = self._read()
+        items = select(self._decode(content), self._steps)
+        for item, line in zip(items, self._item_lines(content), strict=False):
+            if type(item) is dict:
+                yield line
+
+    def _refuse_items(self, content: bytes, items: Sequence[Any]) -> None:
+        faults = self.unreadable = UnreadableLines(self._path, what="items are not objects")
+        for item, line in zip(items, self._item_lines(content), strict=False):
+            if type(item) is not dict:
+                faults.rows += 1
+                is_list = isinstance(item, list) and self._records
+                hint = f"write `records: {self._records}[*]`" if is_list else _LIST_HINT
+                detail = f"expected an object, got {describe_type(item)}"
+                faults.add(UnreadableLine(line, None, detail, hint), once=False)
+        if not self._skips_bad:
+            raise faults.error(len(items))
+
+    def _item_lines(self, content: bytes) -> Iterator[int]:
+        text = content.decode()
+        return count_lines(text, locate(text, self._steps))
+
+    def _read(self) -> bytes:
+        content = read_whole(self._path, limit=MOST_BYTES)
+        if isinstance(content, BadLine):
+            raise BadDataset(
+                f"{show_path(self._path)}: more than {MOST_BYTES >> 20} MiB, or not text",
+                hint="use a .jsonl file for a large dataset: it is read line by line",
+            )
+        return content
+
+    def _decode(self, content: bytes) -> Any:
+        try:
+            return msgspec.json.decode(content)
+        except (ValueError, RecursionError) as error:
+            place, detail = _explain_document(content, str(error))
+            raise BadDataset(
+                f"{show_path(self._path)}{place}: {detail}", hint=_LIST_HINT
+            ) from error
+
+
+_LIST_HINT = "write a list of objects, `[{…}, {…}]`; one object per line is a .jsonl file"
+
+
+def _suggest_records(value: Any) -> str:
+    """Suggest the path of the only list of objects in an object."""
+    items = value.items() if isinstance(value, dict) else ()
+    lists = [
+        key for key, item in items if isinstance(item, list) and item and type(item[0]) is dict
+    ]
+    if len(lists) == 1:
+        key = f".{lists[0]}" if lists[0].isidentifier() else f"['{lists[0]}']"
+        return f'if the rows are in `{lists[0]}`, set `records: "${key}[*]"` on the source'
+    return _LIST_HINT
+
+
+def _explain_document(content: bytes, message: str) -> tuple[str, str]:
+    """Return the place, as `:3:6`, and the reason why a file is not JSON."""
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if fault := explain_bytes(number, line):
+            return f":{number}:{fault.column}", fault.detail
     try:
-        rows = msgspec.json.decode(content, type=list[dict[str, Any]])
-    except (ValueError, RecursionError) as error:
-        raise BadDataset(
-            f"{show_path(path)}: {error}",
-            hint="write a list of objects, `[{…}, {…}]`; one object per line is a .jsonl file",
-        ) from error
-    if key := find_repeated_key(rows, content):
-        raise BadDataset(f"{show_path(path)}: {_explain_repeated_key(key)}", hint=_REPEATED_HINT)
-    yield from rows
+        json.loads(content, parse_constant=refuse_constant)
+    except json.JSONDecodeError as error:
+        return f":{error.lineno}:{error.colno}", f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+    except (ValueError, RecursionError):
+        pass
+    return "", message
 
 
 def read_objects(
@@ -59,8 +148,64 @@ def read_objects(
 
     `convert` may return a different row. If it raises ValueError, the line is bad.
     """
-    decode = msgspec.json.Decoder(dict[str, Any]).decode
     faults = UnreadableLines(path)
+    return (row for _, row in read_numbered_objects(path, faults, convert, hint=hint))
+
+
+class JsonLinesFile:
+    """The rows of a JSON Lines file: its objects, or those at the path `records` in each line."""
+
+    header: tuple[str, ...] | None = None
+
+    def __init__(self, path: Path, *, records: str = "", skips_bad: bool = False) -> None:
+        """`skips_bad` skips the lines that are not objects."""
+        self._path = str(path)
+        self._steps = parse_path(records) if records else ()
+        self._skips_bad = skips_bad
+        self.unreadable = UnreadableLines(self._path)
+        """The skipped lines, complete after the last row."""
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the objects, up to the first bad line; at the end, raise for all bad lines."""
+        return (row for _, row in self.located_rows())
+
+    def lines(self) -> Iterator[int]:
+        """Yield the line of each row."""
+        return (line for line, _ in self.located_rows())
+
+    def located_rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the rows with their lines."""
+        faults = self.unreadable = UnreadableLines(self._path)
+        lines = read_numbered_objects(self._path, faults, skips_bad=self._skips_bad)
+        if not self._steps:
+            yield from lines
+            return
+        for number, line in lines:
+            try:
+                items = list(select(line, self._steps))
+            except ValueError as error:
+                faults.add(UnreadableLine(number, None, str(error)))
+                continue
+            if wrong := next((item for item in items if type(item) is not dict), None):
+                detail = f"expected an object, got {describe_type(wrong)}"
+                faults.add(UnreadableLine(number, None, detail))
+            elif self._skips_bad or not faults.count:
+                yield from ((number, item) for item in items)
+        faults.rows = faults.count
+        if faults.count and not self._skips_bad:
+            raise faults.error(number)
+
+
+def read_numbered_objects(
+    path: str,
+    faults: UnreadableLines,
+    convert: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    *,
+    hint: str = "",
+    skips_bad: bool = False,
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the same with line numbers; `skips_bad` adds bad lines to `faults` and goes on."""
+    decode = msgspec.json.Decoder(dict[str, Any]).decode
     number = 0
     for number, line in enumerate(read_lines(path), start=1):
         if not line and not isinstance(line, BadLine):
@@ -79,9 +224,10 @@ def read_objects(
             except ValueError as error:
                 faults.add(UnreadableLine(number, None, str(error), hint))
                 continue
-        if not faults.count:
-            yield row
-    if faults.count:
+        if skips_bad or not faults.count:
+            yield number, row
+    faults.rows = faults.count
+    if faults.count and not skips_bad:
         raise faults.error(number)
 
 

@@ -8,9 +8,9 @@ run must not mix two versions of a dataset.
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import blake2b, file_digest
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path, PurePosixPath
 from stat import S_ISDIR, S_ISREG
 from tempfile import NamedTemporaryFile
@@ -18,9 +18,11 @@ from time import monotonic
 from typing import IO, Any, Protocol
 
 import msgspec
+from msgspec import Struct
 
 from evalwright.datasets.csv_file import CsvFile
-from evalwright.datasets.json_files import read_json_list, read_objects, to_json_row
+from evalwright.datasets.faults import UnreadableLines
+from evalwright.datasets.json_files import JsonFile, JsonLinesFile, to_json_row
 from evalwright.errors import BadDataset, FileChanged, Unreadable, UsageError
 from evalwright.lines import EXPANSION, expands_too_far, show_path
 from evalwright.nearest import nearest, suggest
@@ -204,20 +206,42 @@ def _plan_reading(metadata: Any) -> tuple[list[str], int]:
     return sorted(texts - differences), 1 if differences else _AT_A_TIME
 
 
-_Format = CsvFile | ParquetFile | LazyRows
+class ReadOptions(Struct, frozen=True, kw_only=True):
+    """How a file is read."""
+
+    texts: tuple[str, ...] = ()
+    """Columns of a CSV file that are always read as text."""
+    records: str = ""
+    """Path to the rows in JSON."""
+    skips_bad: bool = False
+    """Whether what cannot be read is skipped and counted."""
 
 
-def _read_jsonl(path: Path) -> LazyRows:
-    return LazyRows(partial(read_objects, str(path)))
+_Format = CsvFile | JsonLinesFile | JsonFile | ParquetFile | LazyRows
 
 
-_FORMATS: dict[str, Callable[[Path], _Format]] = {
-    ".csv": CsvFile,
+def _read_jsonl(path: Path, options: ReadOptions) -> JsonLinesFile:
+    return JsonLinesFile(path, records=options.records, skips_bad=options.skips_bad)
+
+
+_FORMATS: dict[str, Callable[[Path, ReadOptions], _Format]] = {
+    ".csv": lambda path, options: CsvFile(path, options.texts, skips_bad=options.skips_bad),
     ".jsonl": _read_jsonl,
     ".ndjson": _read_jsonl,
-    ".json": lambda path: LazyRows(partial(read_json_list, str(path))),
-    ".parquet": ParquetFile,
+    ".json": lambda path, options: JsonFile(
+        path, records=options.records, skips_bad=options.skips_bad
+    ),
+    ".parquet": lambda path, _: ParquetFile(path),
 }
+_JSON = (".json", ".jsonl", ".ndjson")
+
+
+def check_records(name: str, records: str | None) -> None:
+    """Raise ValueError if a path to rows is set for a file that is not JSON."""
+    if records is not None and find_format(name) not in _JSON:
+        raise ValueError(
+            f"`records` is for .json and .jsonl files, got `{PurePosixPath(name).name}`"
+        )
 
 
 def find_format(name: str) -> str:
@@ -254,12 +278,14 @@ class FileRows:
         find: Callable[[], Path],
         ending: str,
         *,
+        options: ReadOptions | None = None,
         make: Callable[[Path], _Format] | None = None,
     ) -> None:
         """`make` reads the file if the extension does not determine the format."""
         self._find = find
         self._ending = ending
-        self._make = make or _FORMATS[ending]
+        self._options = options or ReadOptions()
+        self._make = make
 
     @cached_property
     def path(self) -> Path:
@@ -275,7 +301,7 @@ class FileRows:
                 digest = file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
         except OSError as error:
             raise Unreadable(f"{show_path(self.path)}: {error.strerror or error}") from error
-        return f"{self._ending}:{digest}"
+        return f"{self._ending}{self._options.records}:{digest}"
 
     @property
     def header(self) -> tuple[str, ...] | None:
@@ -304,9 +330,23 @@ class FileRows:
         if last is not None:  # after this one, the file may change
             yield last
 
+    def lines(self) -> Iterator[int]:
+        """Yield the line in which each row starts, or minus its number if there are no lines."""
+        find_lines = getattr(self._format, "lines", None)
+        return find_lines() if find_lines else count(0, -1)
+
+    @property
+    def unreadable(self) -> UnreadableLines:
+        """What was skipped, complete after the last row."""
+        return getattr(self._format, "unreadable", None) or UnreadableLines(str(self.path))
+
     @cached_property
     def _format(self) -> _Format:
-        return self._make(self.path)
+        return (
+            self._make(self.path)
+            if self._make
+            else _FORMATS[self._ending](self.path, self._options)
+        )
 
     @cached_property
     def _identity(self) -> tuple[int, ...]:

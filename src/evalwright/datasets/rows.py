@@ -12,13 +12,15 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from itertools import islice, zip_longest
+from itertools import count, islice, zip_longest
 from operator import itemgetter
 from typing import Any, Literal
 
 import msgspec
 
+from evalwright.datasets.faults import place_of
 from evalwright.datasets.reading import Reader
+from evalwright.datasets.typed_rows import BadRows, read_lines
 from evalwright.errors import BadDataset, StageError, boundary
 from evalwright.rules.filters import AnyFilter
 
@@ -43,7 +45,16 @@ class CheckedRows:
 
     def identify(self) -> Iterator[tuple[str, Row]]:
         """Yield each row with its id: the `sample_id`, or the position, from 0."""
-        return identify_rows(self.rows, name=self.name, of=self._find_bearer)
+        return identify_rows(self.rows, name=self.name, of=self._find_bearer, place=self.place)
+
+    @abstractmethod
+    def place(self, number: int) -> str:
+        """Return where a row is, for messages: `qa.csv:7`, or `qa.parquet: row 7`."""
+
+    @property
+    @abstractmethod
+    def bad_rows(self) -> Sequence[BadRows]:
+        """The bad rows that `on_bad_rows` excluded or kept, after all rows have been read."""
 
     def check(self) -> int:
         """Read and count all rows; raise `BadDataset` if any is invalid."""
@@ -77,9 +88,28 @@ class Rows(CheckedRows):
         parts = [_VERSION, self._reader.digest, filters, self._missing]
         return blake2b(msgspec.json.encode(parts), digest_size=16).hexdigest()
 
+    def place(self, number: int) -> str:
+        """Return where a row is, for messages; the file is read again up to this row."""
+        numbers: Iterable[int] = (
+            (place for place, _ in self._filter()) if self._filters else count()
+        )
+        lines = read_lines(self._reader)
+        line, before = 0, -1
+        for place in islice(numbers, number + 1):
+            line = next(islice(lines, place - before - 1, None), -place)
+            before = place
+        return place_of(self.name, line)
+
+    @property
+    def bad_rows(self) -> Sequence[BadRows]:
+        """The bad rows that `on_bad_rows` excluded or kept, after all rows have been read."""
+        bad: BadRows | None = getattr(self._reader, "bad", None)
+        return (bad,) if bad and bad.count else ()
+
     def rows(self) -> Iterator[Row]:
         """Yield the rows that pass all filters; raise `BadDataset` if there are none."""
-        rows: Iterable[Row] = self._filter() if self._filters else self._reader.rows()
+        filtered = (row for _, row in self._filter())
+        rows: Iterable[Row] = filtered if self._filters else self._reader.rows()
         if self._missing == "nan":
             rows = self._fill(rows)
         empty = True
@@ -87,7 +117,20 @@ class Rows(CheckedRows):
             empty = False
             yield row
         if empty and not self._filters:
-            raise BadDataset(f"{self.name}: no rows")
+            raise BadDataset(f"{self.name}: no rows{self._explain_excluded()}")
+
+    def _explain_excluded(self) -> str:
+        excluded = sum(bad.left_out_count for bad in self.bad_rows)
+        return f"; `on_bad_rows: exclude` left out {excluded}" if excluded else ""
+
+    def located_rows(self) -> Iterator[tuple[int, Row]]:
+        """Yield the rows that pass all filters, each with its line, or minus its number."""
+        lines = read_lines(self._reader)
+        rows = self._filter() if self._filters else enumerate(self._reader.rows())
+        before = -1
+        for number, row in rows:
+            yield next(islice(lines, number - before - 1, None), -number), row
+            before = number
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -100,6 +143,12 @@ class Rows(CheckedRows):
                 columns.update(dict.fromkeys(row))
         return tuple(columns)
 
+    @property
+    def leaves_out(self) -> bool:
+        """Whether bad rows are left out."""
+        bad: BadRows | None = getattr(self._reader, "bad", None)
+        return bad is not None and bad.policy == "exclude"
+
     def _fill(self, rows: Iterable[Row]) -> Iterator[Row]:
         """Set missing values to NaN, as in data frames."""
         blank = dict.fromkeys(self.columns, math.nan)
@@ -107,14 +156,15 @@ class Rows(CheckedRows):
         for row in rows:
             yield row if len(row) == width else {**blank, **row}
 
-    def _filter(self) -> Iterator[Row]:
+    def _filter(self) -> Iterator[tuple[int, Row]]:
+        """Yield the rows that pass all filters, with their numbers before filtering."""
         header = self._reader.header
         dropped = [0] * len(self._filters)
         is_empty = True
         for number, row in enumerate(self._reader.rows()):
             if (place := self._failed_filter(number, row, header)) is None:
                 is_empty = False
-                yield row
+                yield number, row
             else:
                 dropped[place] += 1
         if is_empty:
@@ -133,7 +183,8 @@ class Rows(CheckedRows):
                     if not condition.matches({**seen, "sample": seen}):
                         return place
         except StageError as error:
-            where = f"{self.name}: row {number}: filters[{place}]"
+            line = next(islice(read_lines(self._reader), number, None), -number)
+            where = f"{place_of(self.name, line)}: filters[{place}]"
             raise BadDataset(f"{where}: {error.message}", hint=error.hint) from error
         return None
 
@@ -151,7 +202,8 @@ class AlignedRows(CheckedRows):
         self.parts = dict(parts)
         """The datasets, by parameter name."""
         self.name = " + ".join(part.name for part in self.parts.values())
-        self._find_bearer = itemgetter(next(iter(self.parts)))
+        self._first = next(iter(self.parts))
+        self._find_bearer = itemgetter(self._first)
 
     @cached_property
     def digest(self) -> str:
@@ -162,6 +214,7 @@ class AlignedRows(CheckedRows):
     def rows(self) -> Iterator[Row]:
         """Yield joined rows; raise `BadDataset` if the datasets differ in length."""
         names = list(self.parts)
+        self._refuse_excluded()
         for rows in zip_longest(*(part.rows() for part in self.parts.values())):
             if None in rows:
                 parts = self.parts.items()
@@ -171,6 +224,28 @@ class AlignedRows(CheckedRows):
                     hint="row 0 is joined with row 0, row 1 with row 1, and so on",
                 )
             yield dict(zip(names, rows, strict=True))
+
+    def place(self, number: int) -> str:
+        """Return where a row of the first dataset is."""
+        return self.parts[self._first].place(number)
+
+    @property
+    def bad_rows(self) -> Sequence[BadRows]:
+        """The bad rows of all datasets."""
+        return [bad for part in self.parts.values() for bad in part.bad_rows]
+
+    def _refuse_excluded(self) -> None:
+        """Raise if rows were left out: the others would be joined with the wrong rows."""
+        if len(self.parts) == 1:
+            return
+        for name, part in self.parts.items():
+            if part.leaves_out:
+                part.check()
+            if excluded := sum(bad.left_out_count for bad in part.bad_rows):
+                raise BadDataset(
+                    f"`{name}` leaves out {excluded} bad rows, so it cannot be joined by position",
+                    hint="correct these rows, or use `on_bad_rows: fail` or `keep`",
+                )
 
     def together(self, places: Sequence[int], numbers: Sequence[int]) -> dict[str, list[Row]]:
         """Return the rows of each dataset, for a scorer that reads all samples.
@@ -192,25 +267,31 @@ class AlignedRows(CheckedRows):
 
 
 def identify_rows(
-    rows: Callable[[], Iterable[Row]], *, name: str, of: Callable[[Row], Row] | None = None
+    rows: Callable[[], Iterable[Row]],
+    *,
+    name: str,
+    of: Callable[[Row], Row] | None = None,
+    place: Callable[[int], str] | None = None,
 ) -> Iterator[tuple[str, Row]]:
     """Yield each row with its id; `BadDataset` if ids are duplicate or missing in some rows.
 
     Only hashes of the ids are kept. If two hashes are equal, the rows are read again to compare the
     ids, so each call of `rows` must start from the first row. `of` returns the part of a row that
-    contains the id.
+    contains the id, and `place` returns where a row is.
     """
+    locate = place or (lambda number: f"{name}: row {number}")
     seen: set[int] = set()
     named = None
     for number, row in enumerate(rows()):
         bearer = of(row) if of else row
-        sample_id = _parse_id(bearer, name, number)
+        sample_id = _parse_id(bearer, locate, number)
         if named is None:
             named = sample_id is not None
         elif named is (sample_id is None):
             has, have = ("no", "one") if named else ("a", "none")
             raise BadDataset(
-                f"{name}: row {number} has {has} `sample_id`, but the rows before it have {have}",
+                f"{locate(number)}: this row has {has} `sample_id`, "
+                f"but the rows before it have {have}",
                 hint="set it in every row or in none",
             )
         if sample_id is None:
@@ -219,12 +300,14 @@ def identify_rows(
         mark = hash(sample_id)
         if mark in seen:
             before = islice(rows(), number)
-            _refuse_duplicate_id(map(of, before) if of else before, bearer, sample_id, name)
+            _refuse_duplicate_id(
+                map(of, before) if of else before, bearer, sample_id, (name, locate, number)
+            )
         seen.add(mark)
         yield sample_id, row
 
 
-def _parse_id(row: Row, name: str, number: int) -> str | None:
+def _parse_id(row: Row, locate: Callable[[int], str], number: int) -> str | None:
     value = row.get("sample_id")
     if type(value) is str and value:
         return value
@@ -233,15 +316,21 @@ def _parse_id(row: Row, name: str, number: int) -> str | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     got = "an empty string" if value == "" else f"a `{type(value).__name__}`"
-    raise BadDataset(f"{name}: row {number}: `sample_id` must be a string or a number, got {got}")
+    raise BadDataset(f"{locate(number)}: `sample_id` must be a string or a number, got {got}")
 
 
-def _refuse_duplicate_id(before: Iterable[Row], row: Row, sample_id: str, name: str) -> None:
-    for other in before:
+def _refuse_duplicate_id(
+    before: Iterable[Row],
+    row: Row,
+    sample_id: str,
+    where: tuple[str, Callable[[int], str], int],
+) -> None:
+    name, locate, number = where
+    for place, other in enumerate(before):
         if str(other.get("sample_id")) == sample_id:
             files = [str(each["file_name"]) for each in (other, row) if "file_name" in each]
-            where = f" ({' and '.join(files)})" if files else ""
-            raise BadDataset(f"{name}: two rows have the `sample_id` `{sample_id}`{where}")
+            both = " and ".join(files or (locate(place), locate(number)))
+            raise BadDataset(f"{name}: two rows have the `sample_id` `{sample_id}` ({both})")
 
 
 def _explain_empty(dropped: Sequence[int]) -> str:

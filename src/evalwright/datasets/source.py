@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 from msgspec import Struct
+from pydantic import Field
 
 from evalwright.components import Component, ComponentUnion, Location
-from evalwright.datasets.reading import Reader
+from evalwright.datasets.column_types import ColumnType
+from evalwright.datasets.reading import Reader, ReadOptions
 from evalwright.datasets.rows import Missing, Rows
+from evalwright.datasets.typed_rows import BadRowPolicy, TypedRows
 from evalwright.rules.filters import AnyFilter
 
 
@@ -35,11 +38,39 @@ class SourceSpec(Component):
     missing: Missing = "absent"
     """Representation of missing values. `absent`: the key is omitted. `nan`: NaN, as in a data
     frame."""
+    columns: dict[str, ColumnType] = Field(default_factory=dict)
+    """Types of columns, such as `{age: int, joined: date}`. Columns that are not listed keep the
+    types that the file has."""
+    on_bad_rows: BadRowPolicy = "fail"
+    """What to do with a row whose values do not fit the types, or that cannot be read. `fail`:
+    report all of them and stop. `exclude`: leave them out and count them in the report. `keep`:
+    keep the values as they are."""
 
     def rows(self, surroundings: Surroundings) -> Rows:
         """Return the filtered rows. Errors are raised when the rows are read."""
-        return Rows(
-            self.reader(surroundings), name=self.label(), filters=self.filters, missing=self.missing
+        reader = self.reader(surroundings)
+        if self.columns or self.on_bad_rows != "fail":
+            reader = TypedRows(
+                reader, name=self.label(), columns=self.columns, policy=self.on_bad_rows
+            )
+        return Rows(reader, name=self.label(), filters=self.filters, missing=self.missing)
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the rows are used as the reader returns them."""
+        return (
+            not self.filters
+            and self.missing == "absent"
+            and not self.columns
+            and self.on_bad_rows == "fail"
+        )
+
+    def read_options(self, records: str | None = None) -> ReadOptions:
+        """Return how to read a file with these types and this policy."""
+        return ReadOptions(
+            texts=tuple(self.columns),
+            records=records or "",
+            skips_bad=self.on_bad_rows == "exclude",
         )
 
     def reader(self, surroundings: Surroundings) -> Reader:

@@ -12,14 +12,21 @@ from hashlib import sha256
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path, PurePosixPath
 from time import monotonic
-from typing import IO, Literal
+from typing import IO, Literal, Self
 from urllib import request
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
-from pydantic import field_validator
+from pydantic import field_validator, model_validator
 
-from evalwright.datasets.reading import FileRows, Reader, find_format, open_atomically
+from evalwright.datasets.json_path import RecordPath
+from evalwright.datasets.reading import (
+    FileRows,
+    Reader,
+    check_records,
+    find_format,
+    open_atomically,
+)
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import Unreadable
 from evalwright.lines import refuse_nul
@@ -40,6 +47,9 @@ class Url(SourceSpec):
     type: Literal["url"]
     url: str
     """`http` or `https` URL. The file extension determines the format."""
+    records: RecordPath | None = None
+    """Path to the rows in a JSON document, such as `$.outputs[*]`. In a JSON Lines file, the path
+    is applied to each line."""
 
     @field_validator("url")
     @classmethod
@@ -55,12 +65,18 @@ class Url(SourceSpec):
         find_format(_file_name(address))
         return address
 
+    @model_validator(mode="after")
+    def _check_records(self) -> Self:
+        check_records(_file_name(self.url), self.records)
+        return self
+
     def reader(self, surroundings: Surroundings) -> Reader:
         """Return a reader that downloads the file when the first row is read."""
         name = _file_name(self.url)
         stored = f"{sha256(self.url.encode()).hexdigest()[:32]}-{name[-80:]}"
         path = surroundings.cache_dir / "downloads" / stored
-        return FileRows(lambda: fetch_file(self.url, path), find_format(name))
+        options = self.read_options(self.records)
+        return FileRows(lambda: fetch_file(self.url, path), find_format(name), options=options)
 
     def label(self) -> str:
         """Return the URL without parts that may contain a key, for messages."""

@@ -24,6 +24,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from evalwright.engine.metric_values import (
+    Measuring,
     ScoreTable,
     build_score_tables,
     collect_scores,
@@ -37,6 +38,7 @@ from evalwright.engine.results import (
     describe_failure,
     lacks_answer,
 )
+from evalwright.engine.sample_labels import SampleLabels
 from evalwright.engine.trials import Agreements, TrialFailures, average_runs, combine_trials
 from evalwright.engine.usage import add_usage, split_usage
 from evalwright.errors import StageError, boundary
@@ -50,6 +52,7 @@ _YIELD_EVERY = 500
 UnitIndex = tuple[int, int, int]
 """The ordinal of a sample, its trial, and the unit in it."""
 _MOST_NOTES = 20
+_DEPENDENT_PARTS = "no interval: the parts of one sample are not independent"
 _DEPENDENT_ROWS = "no interval: the rows come from several models or trials on the same samples"
 
 
@@ -77,24 +80,27 @@ async def finalize_task(
     if changed:
         landed.write(changed)
     unasked = frozenset() if landed.complete else frozenset(task.run_scorers)
-    await measure_scorers(task, finalizer.books, finished, snippets, seed=seed, unasked=unasked)
+    measuring = Measuring(snippets=snippets, seed=seed, unasked=unasked, labels=finalizer.labels)
+    await measure_scorers(task, finalizer.books, finished, measuring)
+    if finished.fanned:
+        _drop_intervals(finished, _DEPENDENT_PARTS)
     finished.broken += finalizer.breakages.describe(task.trials.aggregates if task.trials else ())
     finished.agreements = list(finalizer.agreements.compute(seed=seed))
     finished.flaky, finished.all_flaky = finalizer.agreements.worst(), finalizer.agreements.flaky
     if task.has_dependent_rows:
-        _drop_intervals(finished)
+        _drop_intervals(finished, _DEPENDENT_ROWS)
+        finished.agreements = [
+            structs.replace(agreement, interval=None) for agreement in finished.agreements
+        ]
     return finished
 
 
-def _drop_intervals(finished: FinalResult) -> None:
-    finished.figures = [_without_interval(value) for value in finished.figures]
-    finished.agreements = [
-        structs.replace(agreement, interval=None) for agreement in finished.agreements
-    ]
+def _drop_intervals(finished: FinalResult, why: str) -> None:
+    finished.figures = [_without_interval(value, why) for value in finished.figures]
 
 
-def _without_interval(value: MetricValue) -> MetricValue:
-    reason = value.measure.reason or _DEPENDENT_ROWS
+def _without_interval(value: MetricValue, why: str) -> MetricValue:
+    reason = value.measure.reason or why
     return structs.replace(
         value, measure=structs.replace(value.measure, interval=None, reason=reason)
     )
@@ -117,6 +123,7 @@ class _Finalizer:
     def __init__(self, task: Finalization, finished: FinalResult) -> None:
         self.task, self.finished = task, finished
         self.books: dict[str, ScoreTable] = build_score_tables(task)
+        self.labels = SampleLabels(task)
         self.breakages, self.agreements = TrialFailures(), Agreements()
         self.again: defaultdict[str, set[str]] = defaultdict(set)
         """Per scorer, the scores that have a second name."""
@@ -140,8 +147,10 @@ class _Finalizer:
         outcome, undecided = _mark_outcome(outcome, task, finished)
         finished.scored += len(task.units(outcome))
         finished.fanned = finished.fanned or len(outcome.parts) > 1
-        if not undecided:
-            collect_scores(task.units(outcome), self.books)
+        for unit in task.units(outcome):
+            labels = self.labels.read(unit.sample, outcome.model, is_excluded=bool(unit.actions))
+            if not undecided:
+                collect_scores(unit, labels, self.books)
         return outcome
 
     def _finalize_trials(self, outcomes: list[Outcome], trials: TrialPlan) -> list[Outcome]:
@@ -168,8 +177,10 @@ class _Finalizer:
         for key in actions_by_rule:
             self.finished.excluded[key] += 1
         self.finished.left_out += bool(actions_by_rule)
+        first = outcomes[0]
+        labels = self.labels.read(first.sample, first.model, is_excluded=bool(actions_by_rule))
         if not actions_by_rule and not undecided:
-            self._collect(outcomes[0], scores, trials)
+            self._collect(outcomes[0], scores, trials, labels)
         return updated
 
     def _combine_run(self, run: Sequence[Outcome], trials: TrialPlan) -> dict[str, Score]:
@@ -207,7 +218,11 @@ class _Finalizer:
         return marked, actions, [_explain_trials(broken, run, values)] if broken else []
 
     def _collect(
-        self, first: Outcome, runs: Sequence[Mapping[str, Score]], trials: TrialPlan
+        self,
+        first: Outcome,
+        runs: Sequence[Mapping[str, Score]],
+        trials: TrialPlan,
+        labels: Mapping[str, str | None],
     ) -> None:
         values: dict[str, list[Mapping[str, Any]]] = {}
         for name in runs[0]:
@@ -218,9 +233,9 @@ class _Finalizer:
             if (book := self.books.get(name)) is None:
                 continue
             for score, column in zip(scores, book.runs, strict=True):
-                column.add(score.values, score.metadata)
+                column.add(score.values, score.metadata, labels)
             if book.averaged is not None:
-                book.averaged.add(average_runs(values[name]), {})
+                book.averaged.add(average_runs(values[name]), {}, labels)
         if trials.repeats > 1:
             compared = {
                 name: [_without_names(score, self.again[name]) for score in each]

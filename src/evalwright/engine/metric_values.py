@@ -1,4 +1,4 @@
-"""Scores to metric values, scorer by scorer.
+"""Scores to metric values, scorer by scorer, for all samples and for groups of them.
 
 With several runs of the same task, each metric is measured in every run, and its value is the mean
 over the runs. Its interval is that of the same metric over the samples, each averaged over the
@@ -10,113 +10,209 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from evalwright.engine.results import FinalResult, MetricValue, TaskFailure, describe_failure
+from evalwright.engine.sample_labels import SampleLabels
 from evalwright.errors import StageError, boundary
 from evalwright.metrics.scores import Measure, Scores, shares_over_runs
 from evalwright.plan.finalization import Finalization, ScorerMetrics, TaskMetric, TrialPlan
 from evalwright.ports import Snippets
+from evalwright.stats.arrays import np
 from evalwright.stats.interval import UNBOUNDED, join_bounds
 from evalwright.stats.mean import plain_mean
 from evalwright.types import Outcome, Part
 
 _NOT_ASKED = "not computed: samples are missing"
 _EQUAL_WITHIN = 1e-9
+MOST_GROUPS = 10_000
+"""Groups of a metric; more would be a mistake, such as grouping by an id."""
 _NOT_AN_AVERAGE = "no interval: a value over several runs is not a mean over samples"
 
 
-class ScoreTable:
+class ScoreTable(Struct, kw_only=True):
     """What the metrics of one scorer read."""
 
-    def __init__(self, measured: ScorerMetrics, trials: int = 1, repeats: int = 1) -> None:
-        fields = [metric.fields() for _, metric in measured.metrics]
-        named = frozenset(name for names in fields if names is not None for name in names)
-        kept, ranges = None if None in fields else named, measured.ranges
-        all_fields = measured.default_metric is not None
-        make = partial(Scores, ranges=ranges, keeps_all=all_fields)
-        self.runs = [make(kept, trials=trials) for _ in range(repeats)]
-        self.averaged = make(named, trials=trials * repeats) if repeats > 1 else None
-        """Each sample averaged over the runs; None if there is only one run."""
-        self.lacking: dict[str, str] = {}
-        """The scores without a value over trials, and why."""
-        self.aliases: set[str] = set()
-        """The scores that have a second name."""
+    runs: list[Scores]
+    averaged: Scores | None = None
+    """Each sample averaged over the runs; None if there is only one run."""
+    lacking: dict[str, str] = field(default_factory=dict)
+    """The scores without a value over trials, and why."""
+    aliases: set[str] = field(default_factory=set)
+    """The scores that have a second name."""
 
     @property
     def n(self) -> int:
         """Number of samples in it."""
         return self.runs[0].n
 
+    def split(self, expression: str, labels: Sequence[str]) -> "list[ScoreTable]":
+        """Return a table per label, of the samples to which the expression gives this label."""
+        known = self.runs[0].labels(expression)
+        ordered = np.argsort(known.codes, kind="stable")
+        ends = np.searchsorted(known.codes[ordered], np.arange(len(known.texts) + 1))
+        spans = {
+            text: ordered[ends[code] : ends[code + 1]] for code, text in enumerate(known.texts)
+        }
+        groups = [spans.get(label, ordered[:0]) for label in labels]
+        runs = zip(*(run.split(groups) for run in self.runs), strict=True)
+        averaged = self.averaged.split(groups) if self.averaged else [None] * len(groups)
+        return [
+            ScoreTable(runs=[*of_group], averaged=mean, lacking=self.lacking, aliases=self.aliases)
+            for of_group, mean in zip(runs, averaged, strict=True)
+        ]
+
 
 def build_score_tables(task: Finalization) -> dict[str, ScoreTable]:
     """Return one for each scorer that has metrics, or may get default metrics."""
     plan = task.trials or TrialPlan()
-    return {
-        name: ScoreTable(measured, plan.trials, plan.repeats)
-        for name, measured in task.measured.items()
-    }
+    return {name: _build_score_table(measured, plan) for name, measured in task.measured.items()}
 
 
-def collect_scores(units: Iterable[Outcome | Part], books: Mapping[str, ScoreTable]) -> None:
+def _build_score_table(measured: ScorerMetrics, plan: TrialPlan) -> ScoreTable:
+    fields = [metric.fields() for _, metric in measured.metrics]
+    named = frozenset(name for names in fields if names is not None for name in names)
+    expressions = {each.source for _, metric in measured.metrics for each in metric.expressions}
+    make = partial(
+        Scores,
+        ranges=measured.ranges,
+        keeps_all=measured.default_metric is not None,
+        expressions=expressions,
+    )
+    kept = None if None in fields else named
+    return ScoreTable(
+        runs=[make(kept, trials=plan.trials) for _ in range(plan.repeats)],
+        averaged=make(named, trials=plan.total) if plan.repeats > 1 else None,
+    )
+
+
+def collect_scores(
+    unit: Outcome | Part, labels: Mapping[str, str | None], tables: Mapping[str, ScoreTable]
+) -> None:
     """Add the scores of one sample with a single trial."""
-    for unit in units:
-        for name, score in unit.scores.items() if not unit.actions else ():
-            if name in books:
-                books[name].runs[0].add(score.values, score.metadata)
+    for name, score in unit.scores.items() if not unit.actions else ():
+        if name in tables:
+            tables[name].runs[0].add(score.values, score.metadata, labels)
+
+
+class Measuring(Struct, frozen=True, kw_only=True):
+    """What is needed to compute the metrics of a task."""
+
+    snippets: Snippets | None
+    seed: int
+    unasked: frozenset[str]
+    """The scorers that were not called, because samples are missing."""
+    labels: SampleLabels
+    """The labels of the samples, which define groups."""
 
 
 async def measure_scorers(
     task: Finalization,
-    books: Mapping[str, ScoreTable],
+    tables: Mapping[str, ScoreTable],
     finished: FinalResult,
-    snippets: Snippets | None,
-    *,
-    seed: int,
-    unasked: frozenset[str],
+    measuring: Measuring,
 ) -> None:
     """Compute every metric of every scorer; a failure affects only its own metric."""
-    counted = finished.scored - finished.left_out
     for name, measured in task.measured.items():
-        book = books[name]
-        failed = 0 if name in unasked else max(0, counted - book.n)
-        for key, metric in measured.metrics or _default_metrics(measured, book):
-            runs: list[list[Measure]] = []
-            bounds = UNBOUNDED
-            try:
-                with boundary("metric"):
-                    if name in unasked:
-                        measures = [Measure(key, None, None, 0, _NOT_ASKED)]
-                    elif why := _missing_reason(metric, book):
-                        measures = [Measure(key, None, None, 0, why)]
-                    else:
-                        measures, runs = await _measure_runs(metric, book, snippets, seed=seed)
-                        bounds = join_bounds(metric.bounds(scores) for scores in book.runs)
-            except StageError as error:
-                what = f"{name}.{key}"
-                failure = describe_failure(error, what)
-                finished.broken.append(
-                    TaskFailure(stage="metric", what=what, failure=failure, scorer=name, metric=key)
-                )
-                measures = [Measure(key, None, None, 0, error.message)]
-            if finished.fanned:
-                measures = [_drop_interval(measure) for measure in measures]
-            finished.figures += [
-                MetricValue(
-                    scorer=name,
-                    metric=key,
-                    measure=measure,
-                    purpose=measured.purpose,
-                    type=metric.type,
-                    failed=failed,
-                    absent=_count_missing(metric, book, measure),
-                    own_key=key in measured.own_keys,
-                    is_default=measured.default_metric is not None,
-                    runs=tuple(_run_value(measure.name, run, metric) for run in runs),
-                    bounds=bounds,
-                )
-                for measure in measures
+        for key, metric in measured.metrics or _default_metrics(measured, tables[name]):
+            measurement = _Measurement(
+                scorer=name, key=key, metric=metric, measured=measured, measuring=measuring
+            )
+            finished.figures += await measurement.measure(tables[name], finished)
+
+
+class _Measurement(Struct, frozen=True, kw_only=True):
+    """One metric of one scorer, computed for all samples and for groups."""
+
+    scorer: str
+    key: str
+    metric: TaskMetric
+    measured: ScorerMetrics
+    measuring: Measuring
+
+    async def measure(self, table: ScoreTable, finished: FinalResult) -> list[MetricValue]:
+        """Return the values for all samples, then those of each group."""
+        scored = finished.scored - finished.left_out
+        values, is_broken = await self._values(table, finished, scored=scored)
+        if self.metric.by is None or is_broken or self.scorer in self.measuring.unasked:
+            return values
+        source, labels = self.metric.by.source, self.measuring.labels
+        if error := labels.errors.get(source):
+            self._add_failure(finished, StageError("metric", ValueError(f"`by`: {error}")))
+            return values
+        counts, excluded = labels.scored[source], labels.excluded[source]
+        groups = sorted(label for label in counts if label is not None)
+        if len(groups) > MOST_GROUPS:
+            finished.notes[
+                f"`{self.scorer}.{self.key}` has no groups, because `by` has {len(groups):,} "
+                f"different values; the maximum is {MOST_GROUPS:,}"
+            ] = 1
+            return values
+        values = [structs.replace(value, ungrouped=counts[None]) for value in values]
+        for label, own in zip(groups, table.split(source, groups), strict=True):
+            scored = counts[label] - excluded[label]
+            of_group, is_failed = await self._values(
+                own, None if is_broken else finished, scored=scored
+            )
+            is_broken = is_broken or is_failed  # the first failure says enough
+            values += [
+                structs.replace(value, group=label, excluded=excluded[label]) for value in of_group
             ]
+        return values
+
+    async def _values(
+        self, table: ScoreTable, finished: FinalResult | None, *, scored: int
+    ) -> tuple[list[MetricValue], bool]:
+        """Return the values over a table, and whether the metric failed."""
+        metric, measuring = self.metric, self.measuring
+        runs: list[list[Measure]] = []
+        bounds, is_broken = UNBOUNDED, False
+        is_unasked = self.scorer in measuring.unasked
+        try:
+            with boundary("metric"):
+                if is_unasked:
+                    measures = [Measure(self.key, None, None, 0, _NOT_ASKED)]
+                elif why := _missing_reason(metric, table):
+                    measures = [Measure(self.key, None, None, 0, why)]
+                else:
+                    measures, runs = await _measure_runs(
+                        metric, table, measuring.snippets, seed=measuring.seed
+                    )
+                    bounds = join_bounds(metric.bounds(scores) for scores in table.runs)
+        except StageError as error:
+            is_broken = True
+            if finished is not None:
+                self._add_failure(finished, error)
+            measures = [Measure(self.key, None, None, 0, error.message)]
+        values = [
+            MetricValue(
+                scorer=self.scorer,
+                metric=self.key,
+                measure=measure,
+                purpose=self.measured.purpose,
+                type=metric.type,
+                failed=0 if is_unasked else max(0, scored - table.n),
+                absent=_count_missing(metric, table, measure),
+                own_key=self.key in self.measured.own_keys,
+                is_default=self.measured.default_metric is not None,
+                runs=tuple(_run_value(measure.name, run, metric) for run in runs),
+                bounds=bounds,
+            )
+            for measure in measures
+        ]
+        return values, is_broken
+
+    def _add_failure(self, finished: FinalResult, error: StageError) -> None:
+        what = f"{self.scorer}.{self.key}"
+        finished.broken.append(
+            TaskFailure(
+                stage="metric",
+                what=what,
+                failure=describe_failure(error, what),
+                scorer=self.scorer,
+                metric=self.key,
+            )
+        )
 
 
 def _default_metrics(measured: ScorerMetrics, book: ScoreTable) -> list[tuple[str, TaskMetric]]:
@@ -189,9 +285,3 @@ def _run_value(name: str, run: Iterable[Measure], metric: TaskMetric) -> float |
     if values:
         return values[0]
     return 0.0 if metric.type == "frequency" and any(measure.n for measure in run) else None
-
-
-def _drop_interval(measure: Measure) -> Measure:
-    """Remove the interval if samples have parts: these are not independent."""
-    reason = "no interval: the parts of one sample are not independent"
-    return structs.replace(measure, interval=None, reason=measure.reason or reason)

@@ -44,6 +44,12 @@ class MetricValue(Struct, frozen=True, kw_only=True):
     """The value of each run, if the task was run several times."""
     bounds: Bounds = UNBOUNDED
     """The range of possible values."""
+    group: str | None = None
+    """The group of samples that it covers; None for all samples."""
+    excluded: int = 0
+    """Samples of the group that rules exclude."""
+    ungrouped: int = 0
+    """Samples that are in no group, although the metric has groups."""
     bounded: bool = False
     """In results of earlier versions: whether the range is [0, 1]."""
 

@@ -13,13 +13,25 @@ from msgspec import Struct, field, structs
 from msgspec.json import encode
 
 from evalwright.engine.journal import Journal
+from evalwright.engine.models.base import ModelWrapper
 from evalwright.engine.stop import Stop
 from evalwright.engine.usage import UsageCounter, add_usage
 from evalwright.errors import StageError, Stopped, boundary
 from evalwright.plan.keys import key_of
 from evalwright.plan.plan import Job, TaskRuntime
 from evalwright.ports import Case, Memory, Model, Sandbox, Scorer, Snippets
-from evalwright.types import Failure, Outcome, Part, Sample, Score, Trace, Usage
+from evalwright.types import (
+    Completion,
+    Failure,
+    JudgedAnswer,
+    Outcome,
+    Part,
+    Request,
+    Sample,
+    Score,
+    Trace,
+    Usage,
+)
 
 
 class Resources(Struct, frozen=True, kw_only=True):
@@ -63,6 +75,9 @@ class Resources(Struct, frozen=True, kw_only=True):
             models=others,
             snippets=self.snippets,
             task=task.ml_task,
+            judged=JudgedAnswer(task=job.task, model=job.model)
+            if not self.by_sample.isdisjoint(task.other_models.values())
+            else None,
         )
 
 
@@ -214,7 +229,7 @@ async def _score(case: Case, task: TaskRuntime, known: KnownScores | None) -> Sc
                 score = scorer.reuse(stored) if stored else None
                 if score is None:
                     asking = structs.replace(case, known=stored) if stored else case
-                    score = await scorer.score(asking)
+                    score = await scorer.score(tell_judged_answer(asking, name))
                 scoring.scores[name] = score
             if key:
                 scoring.keys[name] = key
@@ -280,3 +295,27 @@ def sandbox_facts(resources: Resources) -> tuple[str, ...]:
         return ()
     rules = ("only verified",) if box.only_verified else ()
     return (box.tier, f"verified={box.verified}", *rules, *resources.packages)
+
+
+def tell_judged_answer(case: Case, scorer: str) -> Case:
+    """Return the case with models that are told the answer and the scorer with each request."""
+    if case.judged is None:
+        return case
+    answer = case.answer.output if case.answer else ""
+    judged = structs.replace(case.judged, scorer=scorer, answer=answer)
+    models = {name: _ToldModel(model, judged) for name, model in case.models.items()}
+    return structs.replace(case, models=models)
+
+
+class _ToldModel(ModelWrapper):
+    def __init__(self, model: Model, judged: JudgedAnswer) -> None:
+        super().__init__(model)
+        self._judged = judged
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer a request that says what it is about."""
+        first = request.judged.shown_first if request.judged else None
+        prompt = request.messages[-1].content if request.messages else None
+        text = prompt if isinstance(prompt, str) else None
+        judged = structs.replace(self._judged, shown_first=first, prompt=text)
+        return await self._ask(structs.replace(request, judged=judged))

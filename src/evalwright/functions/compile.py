@@ -14,10 +14,11 @@ from evalwright.functions.solver import make_solver
 from evalwright.functions.task import Task, is_function
 from evalwright.metrics.base import AnyMetric, MetricSpec
 from evalwright.nearest import nearest
+from evalwright.plan.row_checks import unknown_columns
 from evalwright.registry import load_components
 from evalwright.scorers.base import ScorerSpec
 from evalwright.solvers.base import SolverSpec
-from evalwright.spec.documents.checks.build import build_instance
+from evalwright.spec.documents.checks.build import METRIC_VARIABLES, build_instance
 from evalwright.spec.documents.models.task import TaskDocument
 from evalwright.spec.documents.yaml.problems import Fault, format_path
 
@@ -68,9 +69,14 @@ def _compile_task(task: Task) -> CompiledTask:
             notes.append(note)
         elif isinstance(given, ScorerSpec):
             scorers.append(given)
-        else:
+        elif isinstance(given, str | Mapping):
             scorers.append(None)
             named.append(_name_target({"type": given} if isinstance(given, str) else given, task))
+        else:
+            raise UsageError(
+                f"task `{task.name}`: `{given!r}` is not a scorer",
+                hint="a scorer is a function, the type of a built-in scorer, or its fields",
+            )
     solver, note = _choose_solver(task)
     notes.append(note)
     document = _build_document(task, named, solver)
@@ -207,12 +213,27 @@ def _build_metrics(
         several: list[Any] = [wanted] if isinstance(wanted, str | Mapping) else [*wanted]
         for each in several:
             for key, metric in _build_metric(task, scorer, each):
+                _check_expressions(task, key, metric)
                 built[key] = metric
             if is_function(each) and (why := read_function(METRIC, each).why_not_reused):
                 notes[f"the run is not resumed with the metric `{key}`, because {why}"] = None
         if built:
             metrics[name] = [*built.items()]
     return metrics, [*notes]
+
+
+def _check_expressions(task: Task, key: str, metric: MetricSpec) -> None:
+    """Raise `UsageError` if a template of a metric names something that no sample has."""
+    for expression in metric.expressions:
+        for name in sorted(expression.names() - {*METRIC_VARIABLES}):
+            raise UsageError(
+                f"task `{task.name}`: the metric `{key}` refers to `{name}`, but a template of a "
+                "metric may refer to `sample` and `model` only",
+                hint=f"did you mean `{{{{ sample.{name} }}}}`?",
+            )
+    if task.postprocessor is None:  # it may make other samples
+        for unknown in unknown_columns(metric, task.rows.columns, dataset=task.name):
+            raise UsageError(f"the metric `{key}`: {unknown.text}")
 
 
 def _build_metric(task: Task, scorer: ScorerSpec, given: Any) -> Iterator[tuple[str, MetricSpec]]:

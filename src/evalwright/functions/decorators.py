@@ -53,6 +53,8 @@ class Decoration(NamedTuple):
     name: str
     version: int = 1
     parameters: Mapping[str, object] = {}
+    by: str = ""
+    """The groups of a metric; empty for none."""
 
 
 class ReadFunction(NamedTuple):
@@ -67,6 +69,8 @@ class ReadFunction(NamedTuple):
     """Hash of the function, its version and its parameters."""
     why_not_reused: str
     """Why its results cannot be reused; empty if they can."""
+    by: str = ""
+    """The groups of a metric; empty for none."""
 
 
 def decorate(kind: FunctionKind, function: AnyFunction, decoration: Decoration) -> None:
@@ -85,7 +89,7 @@ def read_function(kind: FunctionKind, function: AnyFunction) -> ReadFunction:
         identity, why = f"{decoration.version} {hash_function(call)}", ""
     except NoIdentity as error:
         identity, why = token_hex(8), str(error)
-    return ReadFunction(call, decoration.name, takes, identity, why)
+    return ReadFunction(call, decoration.name, takes, identity, why, decoration.by)
 
 
 def is_decorated(kind: FunctionKind, value: object) -> bool:

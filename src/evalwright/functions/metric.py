@@ -29,6 +29,7 @@ from evalwright.functions.decorators import (
     Decoration,
     FunctionKind,
     Parameters,
+    ReadFunction,
     Result,
     call_in_thread,
     decorate,
@@ -38,13 +39,14 @@ from evalwright.metrics.base import NOTHING, MetricSpec, describe_missing, join_
 from evalwright.metrics.python import Resampling, measure_resampled, parse_numbers
 from evalwright.metrics.scores import Measure, Scores
 from evalwright.ports import Snippets
+from evalwright.templates import Native
 
 METRIC = FunctionKind(
     noun="metric",
     arguments=("values", "scores"),
     rule="`values` (numbers) or `scores` (a dict per sample)",
 )
-_RESAMPLING = Resampling(most_samples=None, longest_call_s=0.05, at_once=1)
+_RESAMPLING = Resampling(most_samples=None, longest_call_s=0.05, at_once=1, timed_calls=3)
 
 
 class FunctionMetric(MetricSpec):
@@ -102,17 +104,24 @@ def metric(function: Callable[Parameters, Result], /) -> Callable[Parameters, Re
 
 @overload
 def metric(
-    *, name: str = "", version: int = 1, **parameters: object
+    *, name: str = "", version: int = 1, by: str = "", **parameters: object
 ) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]: ...
 
 
 def metric(
-    function: AnyFunction | None = None, /, *, name: str = "", version: int = 1, **parameters: Any
+    function: AnyFunction | None = None,
+    /,
+    *,
+    name: str = "",
+    version: int = 1,
+    by: str = "",
+    **parameters: Any,
 ) -> Any:
     """Mark a function as a metric; the function can still be called as before.
 
     The function takes `values` (a scorer's numbers) or `scores` (one dict per sample), and returns
-    a number or a dict of numbers by name. `parameters` are passed to the function.
+    a number or a dict of numbers by name. `parameters` are passed to the function. With `by`, such
+    as `"{{ sample.category }}"`, the metric is also computed for each group of samples.
 
     >>> @ew.metric(name="p90", percent=90)
     ... def percentile(values, *, percent):
@@ -120,7 +129,7 @@ def metric(
     """
 
     def mark(function: AnyFunction) -> AnyFunction:
-        decorate(METRIC, function, Decoration(name, version, parameters))
+        decorate(METRIC, function, Decoration(name, version, parameters, by))
         return function
 
     return mark if function is None else mark(function)
@@ -135,7 +144,17 @@ def make_metric(function: AnyFunction, field: str | None) -> FunctionMetric:
         )
     takes_values = "values" in read.takes
     function_metric = FunctionMetric(
-        key=read.name, identity=read.identity, field=field if takes_values else None
+        key=read.name,
+        identity=read.identity,
+        field=field if takes_values else None,
+        by=_parse_groups(read),
     )
     function_metric._function = read.call  # noqa: SLF001 - its own private attribute
     return function_metric
+
+
+def _parse_groups(read: ReadFunction) -> Native | None:
+    try:
+        return Native(read.by) if read.by else None
+    except ValueError as error:
+        raise UsageError(f"the metric `{read.name}`: `by`: {error}") from None

@@ -1,6 +1,6 @@
 """Run tasks that are written in Python: the plan of their documents, with their rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, get_args
@@ -9,6 +9,7 @@ from msgspec import structs
 
 from evalwright.components import FOR_KEYS
 from evalwright.engine.redact import refuse_secrets
+from evalwright.errors import UsageError
 from evalwright.functions.compile import CompiledTask, compile_tasks
 from evalwright.functions.model import connect_objects
 from evalwright.functions.task import Task
@@ -45,6 +46,7 @@ def run_tasks(
 ) -> Report:
     """Run every task with every model and return the report."""
     names, connections = connect_objects(models) if models else ([], {})
+    _refuse_keys(name for name in names if name not in connections)
     refuse_secrets([*names, options.name or ""], {**options.parameters, **options.tags})
     compiled = compile_tasks(tasks, names)
     resolved = resolve_tasks(tasks, compiled, names, options)
@@ -63,6 +65,16 @@ def run_tasks(
             progress=progress,
         )
         return session.run()
+
+
+def _refuse_keys(names: Iterable[str]) -> None:
+    """Refuse names that only a project could declare."""
+    for name in names:
+        if "/" not in name and "$" not in name:
+            raise UsageError(
+                f"`{name}` is not a model",
+                hint="write PROVIDER/MODEL, such as `openai/gpt-4.1-mini`, or pass a function",
+            )
 
 
 def resolve_tasks(

@@ -59,15 +59,28 @@ class FunctionScorer(ScorerSpec):
 
     async def score(self, case: Case) -> Score:
         """Call the function; its exception is a failure of this score."""
-        returned = self._function(*(read_argument(name, case) for name in self._takes))
-        if inspect.isawaitable(returned):
-            returned = await returned
+        try:
+            returned = self._function(*(read_argument(name, case) for name in self._takes))
+            if inspect.isawaitable(returned):
+                returned = await returned
+        except KeyError as error:
+            raise _explain_missing_key(error, self.key, case) from error
         return self._read(returned)
 
     def _read(self, returned: Any) -> Score:
         if isinstance(returned, Score):
             return returned
         return parse_score(returned, where=f"the scorer `{self.key}`")
+
+
+def _explain_missing_key(error: KeyError, scorer: str | None, case: Case) -> LookupError:
+    """Return an error that names the columns, if the key is not one of them."""
+    if error.args and error.args[0] not in case.sample.data:
+        columns = ", ".join(f"`{column}`" for column in case.sample.data)
+        return LookupError(
+            f"the scorer `{scorer}` found no {error.args[0]!r}; the row has {columns}"
+        )
+    return error
 
 
 class NumberScorer(FunctionScorer):

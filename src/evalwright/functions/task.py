@@ -180,7 +180,7 @@ def read_data(data: Data, name: str) -> Rows:
     if isinstance(data, str | Path):
         path = Path(data)
         return Rows(FileRows(lambda: path, find_format(str(data))), name=str(data))
-    rows = [_read_row(row, number, name) for number, row in enumerate(_iterate(data, name))]
+    rows = [_read_row(row, number, name) for number, row in enumerate(iterate_rows(data, name))]
     if not rows:
         raise NoInput(f"{name}: no rows")
     reader: Reader = LazyRows(lambda: iter([{**row} for row in rows]))
@@ -192,7 +192,7 @@ def is_function(value: object) -> bool:
     return callable(value) and not isinstance(value, str | Mapping | type | ScorerSpec | SolverSpec)
 
 
-def _iterate(data: Any, name: str) -> Iterable[Any]:
+def iterate_rows(data: Any, name: str) -> Iterable[Any]:
     """Return the rows of anything that has some."""
     if isinstance(data, Mapping):
         raise UsageError(f"{name} is one dict", hint="pass a list of dicts, one per sample")

@@ -8,15 +8,13 @@ A file may also have columns `model`, `trial` and `task`, which restrict a label
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
 
-from evalwright.datasets.csv_file import CsvFile
-from evalwright.datasets.reading import FileRows, find_format
+from evalwright.datasets.reading import FileRows, ReadOptions, find_format
 from evalwright.errors import BadDataset, UnknownName, UsageError
 from evalwright.nearest import suggest
 from evalwright.plan.model_names import canonical_names
@@ -69,8 +67,7 @@ def read_label_file(path: str, *, id_column: str, label_column: str, task: str) 
     except ValueError as error:
         raise UsageError(str(error)) from error
     text_columns = (id_column, "model", "task")
-    make = partial(CsvFile, texts=text_columns) if file_format == ".csv" else None
-    rows = FileRows(lambda: Path(path), file_format, make=make)
+    rows = FileRows(lambda: Path(path), file_format, options=ReadOptions(texts=text_columns))
     labels = HumanLabels(source=path)
     row_numbers: dict[AnswerKey, int] = {}
     tasks: dict[str, None] = {}

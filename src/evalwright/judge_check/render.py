@@ -91,7 +91,7 @@ def _render_agreement(agreement: Agreement) -> Iterator[Block]:
     )
     yield _list_estimates(agreement.figures)
     if agreement.corrected:
-        yield from _render_corrected(agreement.corrected)
+        yield from _render_corrections(agreement.corrected)
     if agreement.labels:
         for table in (_build_label_table(agreement), _build_confusion_table(agreement)):
             yield ""
@@ -106,7 +106,7 @@ def _render_agreement(agreement: Agreement) -> Iterator[Block]:
             yield visible(f"    {shorten(pair.sample_id, _MAX_ID)}: {verdicts}")
 
 
-def _render_corrected(rows: Sequence[CorrectedScore]) -> Iterator[Block]:
+def _render_corrections(rows: Sequence[CorrectedScore]) -> Iterator[Block]:
     yield ""
     yield f"mean score of all {rows[0].raw.n} samples"
     estimates = {"according to the judge": rows[0].raw}

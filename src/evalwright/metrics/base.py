@@ -6,10 +6,10 @@ metrics:
     field: is_correct
 """
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from msgspec import structs
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from evalwright.components import Authored, Component, ComponentUnion, OwnKey
 from evalwright.metrics.scores import Measure, Scores
@@ -18,6 +18,7 @@ from evalwright.ports import Snippets
 from evalwright.stats.arrays import Floats, np
 from evalwright.stats.interval import UNBOUNDED, Bounds, clip_interval
 from evalwright.stats.mean import average
+from evalwright.templates import Native
 
 Name = Annotated[str, Field(min_length=1)]
 
@@ -33,6 +34,10 @@ class MetricSpec(Component):
     """Name of the metric in reports. Default: the metric's type."""
     display_name: Name | None = None
     """Display name. For a metric with several values, it is a prefix of their names."""
+    by: Native | None = None
+    """Groups, such as `{{ sample.category }}`. The metric is computed for all samples, and again
+    for each value of this template. May refer to `sample` and `model`. A sample for which the
+    value is null, blank or missing is in no group."""
 
     version: ClassVar[int] = 1
     """Increase it with every change that could change a value."""
@@ -41,6 +46,19 @@ class MetricSpec(Component):
     def own_key(self) -> bool:
         """Whether the author set its key; otherwise it is generated from type and field."""
         return isinstance(self.key, Authored)
+
+    @property
+    def expressions(self) -> tuple[Native, ...]:
+        """The templates whose value the metric needs for each sample."""
+        return () if self.by is None else (self.by,)
+
+    @model_serializer(mode="wrap")
+    def _omit_unset_groups(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave `by` out if it is unset, so that digests of older tasks stay the same."""
+        fields: dict[str, Any] = serialize(self)
+        if self.by is None:
+            fields.pop("by", None)
+        return fields
 
     def fields(self) -> frozenset[str] | None:
         """Return the names of the scores that the metric reads; None for whole records."""

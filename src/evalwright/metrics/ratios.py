@@ -11,8 +11,12 @@ undefined.
     with one count of 1 each    Wilson: each sample is a hit or a miss
     with several                bootstrap over the samples
     that all have one ratio     a bound for values in [0, 1]
+
+An average of the F1 of several classes is bootstrapped over the samples too. A resample may lack a
+class; its average is then over the classes that it has, as it is for the samples themselves.
 """
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from evalwright.metrics.base import NOTHING, Name, ShareMetric, describe_missing, join_reasons
@@ -159,3 +163,54 @@ def class_ratio(kind: str, counts: Integers, place: int, *, absent: str, name: s
     parts, statistic = _CLASS_RATIOS[kind]
     times = np.asarray([hit, wrong, missed, rest])
     return ratio(name or kind, kinds_of_samples[:, parts], times, statistic, absent=absent)
+
+
+MOST_CLASSES = 150
+"""Averages over more classes have no interval: each resample would need too much memory."""
+_MOST_SUMS = 3_000_000
+
+
+def macro_f1(sums: Floats) -> Floats:
+    """Return the mean F1 of the classes for their counts (TP, FP, FN), class by class.
+
+    Σ F1ₖ / K,  F1ₖ = 2 TPₖ / (2 TPₖ + FPₖ + FNₖ),  over the K classes with a denominator
+    """
+    return _average_f1(sums, lambda counts: np.ones(counts.shape[:2]))
+
+
+def weighted_f1(sums: Floats) -> Floats:
+    """Return the mean F1 of the classes, weighted by the samples of each class: TP + FN."""
+    return _average_f1(sums, lambda counts: counts[:, :, 0] + counts[:, :, 2])
+
+
+def _average_f1(sums: Floats, weigh: Callable[[Floats], Floats]) -> Floats:
+    counts = sums.reshape(len(sums), -1, 3)
+    of_class = f1(counts.reshape(-1, 3)).reshape(counts.shape[:2])
+    weights = np.where(np.isnan(of_class), 0.0, weigh(counts))
+    return _divide((np.nan_to_num(of_class) * weights).sum(axis=1), weights.sum(axis=1))
+
+
+def average_f1(
+    name: str, counts: Integers, statistic: Statistic, *, absent: str, seed: int
+) -> Measure:
+    """Return an average of the F1 of all classes; `counts` is the confusion matrix."""
+    classes, n = len(counts), int(counts.sum())
+    if not n:
+        return Measure(name, None, None, 0, absent or NOTHING)
+    true, predicted = np.nonzero(counts)
+    times = counts[true, predicted]
+    hits = np.diagonal(counts)
+    table = np.column_stack([hits, counts.sum(axis=0) - hits, counts.sum(axis=1) - hits])
+    value = float(statistic(table.reshape(1, -1).astype(np.float64))[0])
+    if classes > MOST_CLASSES:
+        reason = f"no interval: more than {MOST_CLASSES} classes"
+        return Measure(name, value, None, n, join_reasons(reason, absent))
+    rows = np.zeros((len(true), classes, 3))
+    kinds, is_hit = np.arange(len(true)), true == predicted
+    rows[kinds[is_hit], true[is_hit], 0] = 1
+    rows[kinds[~is_hit], predicted[~is_hit], 1] = 1
+    rows[kinds[~is_hit], true[~is_hit], 2] = 1
+    resamples = min(RESAMPLES, _MOST_SUMS // (3 * classes))
+    flat = rows.reshape(len(true), -1)
+    interval = sums_interval(flat, times, statistic, resamples=resamples, seed=seed)
+    return Measure(name, value, interval or constant_bound(value, n), n, absent)

@@ -76,6 +76,24 @@ class Column:
         """Add a score without the field."""
         self._append(NULL, 0.0)
 
+    def split(self, groups: Sequence[Integers]) -> "list[Column]":
+        """Return a column per group; a group is the places of its values."""
+        kinds, texts = self._kinds_array(), list(self._texts)
+        numbers = np.frombuffer(self._numbers, dtype=np.float64)
+        return [self._select(kinds[places], numbers[places], texts) for places in groups]
+
+    def _select(self, kinds: Integers, numbers: Floats, texts: Sequence[str]) -> "Column":
+        column = Column(self.field)
+        column.present = self.present and int(kinds.size)
+        is_text = kinds == TEXT
+        if is_text.any():  # keep only the strings that occur, so that a group is small
+            used, codes = np.unique(numbers[is_text], return_inverse=True)
+            column._texts = {texts[int(place)]: code for code, place in enumerate(used)}
+            numbers[is_text] = codes
+        column._kinds = array("B", kinds.tobytes())
+        column._numbers = array("d", numbers.tobytes())
+        return column
+
     def is_numeric(self) -> bool:
         """Whether the column contains only numbers."""
         return not self._texts and any(self._kinds)
@@ -144,7 +162,8 @@ class Scores:
 
     `fields` selects the fields to keep; None keeps whole records. `keeps_all` keeps every field as
     a column, up to a limit. `ranges` contains the range of each field. If scores are aggregated
-    over trials, `trials` is their number.
+    over trials, `trials` is their number. `expressions` are the sources of the templates whose
+    labels are kept for each sample.
     """
 
     def __init__(
@@ -154,6 +173,7 @@ class Scores:
         *,
         trials: int = 1,
         keeps_all: bool = False,
+        expressions: Collection[str] = (),
     ) -> None:
         self.n = 0
         self._keeps_all = keeps_all
@@ -161,10 +181,18 @@ class Scores:
         self._columns = {field: Column(field) for field in fields or ()}
         self._records: list[ScoreRecord] | None = [] if fields is None else None
         self._names: dict[str, None] = {}
+        self._labels = {source: Column(source) for source in expressions}
 
-    def add(self, values: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
-        """Add the score of a sample."""
+    def add(
+        self,
+        values: Mapping[str, Any],
+        metadata: Mapping[str, Any],
+        labels: Mapping[str, str | None] | None = None,
+    ) -> None:
+        """Add the score of a sample; `labels` are its labels by expression."""
         self.n += 1
+        for source, label_column in self._labels.items():
+            label_column.add(labels.get(source) if labels else None)
         if self._records is not None:
             self._records.append(ScoreRecord(values, metadata))
         if self._keeps_all and not values.keys() <= self._columns.keys():
@@ -228,6 +256,33 @@ class Scores:
         is_whole = np.abs(counts - np.rint(counts)) <= EQUAL_WITHIN * np.maximum(counts, 1)
         return (0.0, None) if is_whole.all() else UNBOUNDED
 
+    def labels(self, expression: str) -> Labels:
+        """Return the label that an expression gives each sample."""
+        return self._labels[expression].labels()
+
+    def split(self, groups: Sequence[Integers]) -> "list[Scores]":
+        """Return the scores of each group; a group is the places of its samples."""
+        columns = {field: column.split(groups) for field, column in self._columns.items()}
+        labels = {source: column.split(groups) for source, column in self._labels.items()}
+        return [
+            self._select(
+                places,
+                {field: parts[number] for field, parts in columns.items()},
+                {source: parts[number] for source, parts in labels.items()},
+            )
+            for number, places in enumerate(groups)
+        ]
+
+    def _select(
+        self, places: Integers, columns: dict[str, Column], labels: dict[str, Column]
+    ) -> "Scores":
+        scores = Scores((), self._ranges, trials=self._trials, keeps_all=self._keeps_all)
+        scores.n, scores._names = int(places.size), self._names
+        scores._columns, scores._labels = columns, labels
+        if self._records is not None:
+            scores._records = [self._records[place] for place in places.tolist()]
+        return scores
+
     def records(self) -> Iterator[ScoreRecord]:
         """Iterate over whole scores."""
         if self._records is None:
@@ -261,6 +316,8 @@ class EvidenceMetric:
     """Returns the values from the snippet of a system task unchanged."""
 
     type = value_name = "evidence"
+    by = None
+    expressions = ()
 
     def fields(self) -> None:
         """Return None, because the snippet chooses the names."""

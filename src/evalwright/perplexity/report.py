@@ -12,7 +12,8 @@ from msgspec import Struct
 from evalwright.report.export import FailureSummary, to_json
 from evalwright.report.judges import Figure
 from evalwright.report.layout import lay_out_blocks
-from evalwright.report.report import FailureRow, PairwiseRow, Status, UsageRow, struct_schema
+from evalwright.report.report import FailureRow, PairwiseRow, Status, UsageRow
+from evalwright.report.schemas import struct_schema
 from evalwright.report.tables import (
     NOTHING,
     Block,

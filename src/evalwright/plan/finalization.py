@@ -3,7 +3,7 @@
 These types are data of a `TaskPlan`; `engine.finalize` applies them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from msgspec import Struct
@@ -12,6 +12,7 @@ from evalwright.metrics.scores import Measure, Scores
 from evalwright.metrics.terms import SampleTerms
 from evalwright.ports import Snippets
 from evalwright.stats.interval import Bounds
+from evalwright.templates import Native
 from evalwright.types import Outcome, Part, Score
 
 
@@ -59,6 +60,14 @@ class TaskMetric(Protocol):
     @property
     def type(self) -> str:
         """The kind of metric."""
+
+    @property
+    def by(self) -> Native | None:
+        """The template that groups the samples; None for no groups."""
+
+    @property
+    def expressions(self) -> tuple[Native, ...]:
+        """The templates whose value it needs for each sample."""
 
     def fields(self) -> frozenset[str] | None:
         """The scores that it reads; None for all."""
@@ -141,6 +150,12 @@ class Finalization(Struct, frozen=True, kw_only=True):
     has_dependent_rows: bool = False
     """Whether its rows are results of several models or trials on the same samples: taken as
     independent they would look too certain, so nothing computed from them has an interval."""
+
+    @property
+    def metrics(self) -> Iterator[TaskMetric]:
+        """All metrics that its scorers list."""
+        for measured in self.measured.values():
+            yield from (metric for _, metric in measured.metrics)
 
     def units(self, outcome: Outcome) -> Sequence[Outcome | Part]:
         """Return what is scored: the postprocessor's result, or the sample itself."""

@@ -19,7 +19,7 @@ Positive = Annotated[int, Meta(ge=1, le=_LARGEST)]
 Money = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0)]
 _NAME = re.compile(r"[A-Za-z][\w.-]{0,99}", re.ASCII)
-_ALIASES = {"samples": "trials"}
+ALIASES = {"samples": "trials"}
 """Other names of options."""
 
 
@@ -79,10 +79,13 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     retries: Annotated[int, Meta(ge=0)] = 4
     """Number of retries of a call."""
     requests_per_minute: Money | None = None
+    """Limit of requests per minute and model."""
     tokens_per_minute: Money | None = None
+    """Limit of tokens per minute and model."""
     max_cost: Money | None = None
     """Stop when this much is spent, in dollars."""
     max_tokens_total: Positive | None = None
+    """Stop when this many tokens are used."""
     max_failures: Share | None = None
     """Stop when more samples than this have failed; below 1, a fraction of all samples."""
     prices: str | None = None
@@ -96,24 +99,15 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Fit a temperature to the confidences of half of the answers; test it on the rest."""
 
 
-class RunKeywords(TypedDict, total=False):
-    """The fields of `RunOptions` as keywords of a function, for type checkers and editors."""
+class ScoreKeywords(TypedDict, total=False):
+    """The fields of `RunOptions` that matter to scoring, as keywords of a function."""
 
-    limit: int | None
     allow_bad_tasks: bool
     concurrency: int | None
-    trials: int | None
-    samples: int | None
-    mcq: Literal["letter", "loglikelihood"]
-    confidence: Literal["logprobs", "self"]
     in_process_targets: bool
     require_verified: bool
     sandbox_packages: Sequence[str]
     unsafe_code_exec: bool
-    parameters: Mapping[str, Any]
-    settings: Mapping[str, str]
-    evaluation: str | None
-    config: str | Path | None
     env: Sequence[str]
     no_snippets: bool
     snippet_timeout: float
@@ -136,11 +130,25 @@ class RunKeywords(TypedDict, total=False):
     calibrate: bool
 
 
+class RunKeywords(ScoreKeywords, total=False):
+    """The fields of `RunOptions` as keywords of a function, for type checkers and editors."""
+
+    limit: int | None
+    trials: int | None
+    samples: int | None
+    mcq: Literal["letter", "loglikelihood"]
+    confidence: Literal["logprobs", "self"]
+    parameters: Mapping[str, object]
+    settings: Mapping[str, str]
+    evaluation: str | None
+    config: str | Path | None
+
+
 def parse_options(keywords: Mapping[str, Any]) -> RunOptions:
     """Check the options, so that mistakes are found before any money is spent."""
     known = RunOptions.__struct_fields__
     for name in keywords:
-        if name not in known and name not in _ALIASES:
+        if name not in known and name not in ALIASES:
             raise UsageError(f"`run` has no option `{name}`", hint=suggest(name, known))
     values = {
         name: str(value) if isinstance(value, Path) else value
@@ -176,8 +184,8 @@ def _check_labels(options: RunOptions) -> None:
 
 
 def _resolve_aliases(keywords: Mapping[str, Any]) -> dict[str, Any]:
-    values = {name: value for name, value in keywords.items() if name not in _ALIASES}
-    for alias, name in _ALIASES.items():
+    values = {name: value for name, value in keywords.items() if name not in ALIASES}
+    for alias, name in ALIASES.items():
         value = keywords.get(alias)
         if value is None:
             continue

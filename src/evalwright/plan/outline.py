@@ -80,7 +80,10 @@ class TaskOutline(Struct, frozen=True, kw_only=True):
     samples_digest: str = ""
     """Hash of its samples alone: tasks with the same samples can be compared sample by sample."""
     issues: tuple[Issue, ...] = ()
-    """The invalid records that were left out."""
+    """The invalid records, or the bad rows of the dataset, that were left out. Of rows, only the
+    first are listed."""
+    excluded_rows: int = 0
+    """Number of bad rows that were left out of the dataset."""
     primary: PrimaryMetric | None = None
     metrics: tuple[MetricOutline, ...] = ()
     """Empty in runs of earlier versions."""
@@ -89,6 +92,11 @@ class TaskOutline(Struct, frozen=True, kw_only=True):
     finalized: bool = False
     """Whether its metrics are computed after its last sample, and stored with the run.
     Otherwise a report computes them from the stored scores."""
+
+    @property
+    def invalid(self) -> int:
+        """Number of invalid records or bad rows that were left out."""
+        return self.excluded_rows or len(self.issues)
 
     @property
     def names(self) -> set[str]:

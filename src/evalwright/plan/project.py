@@ -223,6 +223,7 @@ def compile_project(
         notes=(
             *external.notes,
             *earlier_result_notes(resolved.project, specs, store),
+            *(note for key, used in samples.items() for note in used.notes(key)),
             *_earlier_run_notes(specs),
             *_single_trial_notes(specs, options.trials),
         ),

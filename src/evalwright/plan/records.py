@@ -95,7 +95,7 @@ def compile_records(paths: Sequence[str], models: Sequence[str], options: RunOpt
     files = watch_files(paths)  # before their content is read
     outlines = [
         _check_file(name, path, tuple(models), options)
-        for name, path in zip(_task_names(paths), paths, strict=True)
+        for name, path in zip(name_tasks(paths), paths, strict=True)
     ]
     if not options.allow_bad_tasks:
         _refuse_bad_records(outlines)
@@ -191,7 +191,7 @@ def _refuse_bad_records(tasks: Iterable[TaskOutline]) -> None:
     )
 
 
-def _task_names(paths: Sequence[str]) -> list[str]:
+def name_tasks(paths: Sequence[str]) -> list[str]:
     """Return file names without suffixes; full paths if two would be equal."""
     short = [Path(path).name.partition(".")[0] or path for path in paths]
     return [

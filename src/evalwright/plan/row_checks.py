@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from unicodedata import normalize
 
 from evalwright.components import Component, parts_in
+from evalwright.datasets.faults import place_of
 from evalwright.datasets.rows import Rows
 from evalwright.errors import BadDataset, BadTasks, Unreadable, UsageError
 from evalwright.nearest import nearest
@@ -143,7 +144,9 @@ class _RowChecks:
         if (key, leads) not in self._checked:
             rows, entity = self._rows[key], self._project.datasets[key]
             read = rows.check if leads else lambda: sum(1 for _ in rows.rows())
-            self._checked[key, leads] = _read_problems(entity.part, _source_path(entity.part), read)
+            path = _source_path(entity.part)
+            problems = _read_problems(entity.part, path, read)
+            self._checked[key, leads] = problems or _warn_bad_rows(entity.part, path, rows)
         return self._checked[key, leads]
 
 
@@ -154,6 +157,18 @@ def _source_path(part: DocumentPart) -> FieldPath:
         ("source",),
     )
     return next((path for path in places if part.raw.marks.has(path)), ("file_path",))
+
+
+def _warn_bad_rows(part: DocumentPart, path: FieldPath, rows: Rows) -> list[Issue]:
+    """Return a warning about the bad rows that `on_bad_rows` excludes or keeps."""
+    verbs = {"exclude": "left out", "keep": "kept as they are"}
+    faults = []
+    for bad in rows.bad_rows:
+        first = bad.first[0]
+        where = f"the first: {place_of(bad.file, first.line)}: {first.detail}"
+        detail = f"{bad.count} bad row{'s' * (bad.count > 1)} will be {verbs[bad.policy]}; {where}"
+        faults.append(Fault(path, "bad_rows", _one_line(detail), first.hint, "warning"))
+    return part.problems(faults)
 
 
 def _read_problems(

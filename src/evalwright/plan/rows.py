@@ -183,8 +183,8 @@ def _link_task_result(project: Project, spec: ResolvedSpec, planned: set[str]) -
         origin: Any = entity.document.origin if entity and entity.document else None
         if getattr(origin, "type", "") != "task_result" or origin.key not in planned:
             continue
-        if len(spec.dataset_keys) > 1 or origin.filters or origin.missing != "absent":
-            what = "filters it" if origin.filters else "joins it with others, or extends it"
+        if len(spec.dataset_keys) > 1 or not origin.is_unchanged:
+            what = "filters it" if origin.filters else "joins it with others, or changes it"
             raise BadTasks(
                 f"{spec.key}: dataset `{key}` is the result of `{origin.key}`, which is part of "
                 f"this run, and {what}: nothing was run",

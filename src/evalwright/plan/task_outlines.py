@@ -40,6 +40,8 @@ def outline_task(spec: ResolvedSpec, samples: RowSamples, models: tuple[str, ...
         values=spec.values,
         digest=key_of(task_json, rows_digest, places),
         samples_digest=key_of(rows_digest, places, str(len(samples.places))) if rows_digest else "",
+        issues=samples.issues,
+        excluded_rows=samples.excluded_rows,
         primary=_primary_metric(spec),
         metrics=tuple(_metric_outlines(spec)),
         component_digests=_component_digests(spec),

@@ -160,7 +160,7 @@ def _sample_sections(sample: PreviewSample, *, bodies: bool) -> dict[str, Any]:
 
 def _metric_line(row: MetricRow) -> str:
     value = "null" if row.value is None else f"{row.value:.6g}"
-    about = [f"n {row.n}"]
+    about = [*([] if row.group is None else [f"group {row.group}"]), f"n {row.n}"]
     if row.ci_low is not None and row.ci_high is not None:
         about.append(f"95 % interval [{row.ci_low:.3g}, {row.ci_high:.3g}]")
     about += [f"{row.failed} failed"] if row.failed else []

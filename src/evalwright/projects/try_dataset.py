@@ -8,16 +8,19 @@ from typing import Any
 
 from msgspec import Struct
 
+from evalwright.datasets.faults import place_of
 from evalwright.datasets.reading import Reader
 from evalwright.datasets.rows import Rows
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.plan.options import STATE
 from evalwright.plan.task_results import result_of
+from evalwright.report.tables import count_noun
 from evalwright.report.yaml_text import indent_yaml
 from evalwright.session.stores import open_store, store_name
 from evalwright.spec.documents.resolve.entities import Entity
 from evalwright.text.visible import visible
 
+_MOST_BAD_SHOWN = 5
 _TYPES: Mapping[type, str] = {
     bool: "boolean",
     int: "integer",
@@ -41,6 +44,12 @@ class DatasetPreview(Struct, frozen=True, kw_only=True):
     """Number of rows before filtering."""
     filters: list[dict[str, Any]]
     """The filters, each with the number of rows that it `dropped`."""
+    excluded: int = 0
+    """Number of bad rows that `on_bad_rows: exclude` left out."""
+    kept: int = 0
+    """Number of bad rows that `on_bad_rows: keep` kept."""
+    bad_rows: list[dict[str, Any]] = []
+    """The first bad rows: `file`, `line`, `place` and `detail`."""
     columns: dict[str, dict[str, int]]
     """Number of values per type for each column; `missing` counts rows without a value."""
     samples: list[dict[str, Any]]
@@ -53,6 +62,11 @@ class DatasetPreview(Struct, frozen=True, kw_only=True):
         for place, each in enumerate(self.filters):
             fields = [f"{name}: {value}" for name, value in each.items() if name != "dropped"]
             yield visible(f"  filters[{place}] dropped {each['dropped']}  ({', '.join(fields)})")
+        for what, count in (("left out", self.excluded), ("kept", self.kept)):
+            if count:
+                yield f"  {count_noun(count, 'bad row')} {what}:"
+        for bad in self.bad_rows[:_MOST_BAD_SHOWN]:
+            yield visible(f"    {bad['place']}: {bad['detail']}")
         yield ""
         yield "Columns"
         yield from indent_yaml(
@@ -74,12 +88,13 @@ def read_dataset(entity: Entity, generated: Mapping[str, Path], *, samples: int)
     """
     document: Any = entity.document
     source: Any = document.origin
-    rows = _open_rows(source, generated)
+    rows = open_rows(source, generated)
     total = rows.check()
     row_counts = [total]
     for count in range(len(source.filters) - 1, -1, -1):
         fewer = source.model_copy(update={"filters": source.filters[:count]})
-        row_counts.insert(0, _open_rows(fewer, {}).check())
+        row_counts.insert(0, open_rows(fewer, {}).check())
+    bad_rows = rows.bad_rows
     return DatasetPreview(
         key=entity.key,
         name=document.display_name,
@@ -91,12 +106,26 @@ def read_dataset(entity: Entity, generated: Mapping[str, Path], *, samples: int)
             {**each.model_dump(mode="json", exclude_none=True), "dropped": before - after}
             for each, (before, after) in zip(source.filters, pairwise(row_counts), strict=True)
         ],
+        excluded=sum(bad.left_out_count for bad in bad_rows),
+        kept=sum(bad.count - bad.left_out_count for bad in bad_rows),
+        bad_rows=[
+            {
+                "file": bad.file,
+                "line": max(fault.line, 0) or None,
+                "place": place_of(bad.file, fault.line),
+                "detail": fault.detail,
+            }
+            for bad in bad_rows
+            for fault in bad.first
+        ],
         columns=_count_types(rows, total),
         samples=[{"id": id_, "row": row} for id_, row in islice(rows.identify(), samples)],
     )
 
 
-def _open_rows(source: SourceSpec, generated: Mapping[str, Path]) -> Rows:
+def open_rows(source: SourceSpec, generated: Mapping[str, Path]) -> Rows:
+    """Return the rows of a source; results of other tasks are those of earlier runs."""
+
     def read_earlier_result(key: str) -> Reader:
         return result_of(key, store=open_store(store_name(), create=False))
 

@@ -24,7 +24,9 @@ from evalwright.plan.outline import PlanOutline, PrimaryMetric, TaskOutline
 from evalwright.report.calibration import calibration_row
 from evalwright.report.display_names import find_display_names
 from evalwright.report.fold import ModelFold, RunFold, fold_rows
-from evalwright.report.leaderboard import (
+from evalwright.report.outcomes import MOST_CATEGORIES, OutcomeReader, TaskScores
+from evalwright.report.programs import count_verified_programs
+from evalwright.report.ranking import (
     Contestant,
     Members,
     RankedTask,
@@ -32,8 +34,6 @@ from evalwright.report.leaderboard import (
     find_ranked_tasks,
     rank_models,
 )
-from evalwright.report.outcomes import MOST_CATEGORIES, OutcomeReader, TaskScores
-from evalwright.report.programs import count_verified_programs
 from evalwright.report.report import (
     CodeExecution,
     LeaderboardRow,
@@ -152,7 +152,10 @@ class _ReportBuilder:
         self.models = [model for model in plan.models if model]
         self.fold = fold_rows(plan, rows, unscored=set(_find_unscored_models(self.results)))
         self.metrics = {
-            (result.task, result.model): list(metric_rows(result)) for result in self.results
+            (result.task, result.model): list(
+                metric_rows(result, excluded_rows=self.tasks[result.task].excluded_rows)
+            )
+            for result in self.results
         }
         """Of finalized tasks, by task and model."""
         self.ranking: list[RankedTask] = []
@@ -192,7 +195,7 @@ class _ReportBuilder:
         broken = task_failure_rows(results)
         failed = failure_rows(fold.failures, self.samples(failed=True) if fold.failed else iter(()))
         self._rank_all()
-        left_out = list(_left_out_rows(self.plan))
+        left_out = list(dict.fromkeys(_left_out_rows(self.plan)))
         metrics = list(self._metric_rows())
         return Report(
             run_id=facts.run_id,
@@ -218,7 +221,9 @@ class _ReportBuilder:
                 completed=fold.samples - fold.failed_samples,
                 reused=facts.reused,
                 failed=fold.failed_samples,
-                excluded=len(left_out) + sum(result.finished.left_out for result in results),
+                excluded=sum(task.invalid for task in self.plan.tasks)
+                + sum(result.finished.left_out for result in results),
+                excluded_rows=sum(task.excluded_rows for task in self.plan.tasks),
                 wall_seconds=round(facts.wall_seconds, 3),
                 trials=fold.landed if self._noun == "trials" else 0,
                 flaky=sum(result.finished.all_flaky for result in results),
@@ -489,7 +494,7 @@ def _rows_from_scores(
         *_measure_pass_at_k(attempts, seed=seed),
     ]
     yield from _score_rows(
-        task, model, task.primary.scorer, measures, failed=failed, excluded=len(task.issues)
+        task, model, task.primary.scorer, measures, failed=failed, excluded=task.invalid
     )
 
 
@@ -533,7 +538,7 @@ def _left_out_rows(plan: PlanOutline) -> Iterator[LeftOutRow]:
     for task in plan.tasks:
         for issue in task.issues:
             yield LeftOutRow(
-                file=task.path,
+                file=issue.file or task.path,
                 line=issue.line,
                 rule=issue.rule,
                 field=issue.field,

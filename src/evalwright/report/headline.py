@@ -44,7 +44,11 @@ def _primary_metrics(report: "ReportBody", plan: PlanOutline) -> Iterator[Headli
             yield HeadlineMetric("", rank.model, "mean", rank.mean, rank.ci_low, rank.ci_high)
         return
     for task in plan.tasks:
-        rows = [row for row in report.metrics if row.task == task.name and row.purpose == "score"]
+        rows = [
+            row
+            for row in report.metrics
+            if row.task == task.name and row.purpose == "score" and row.group is None
+        ]
         first = (rows[0].scorer, rows[0].metric) if rows else None
         primary = (task.primary.scorer, task.primary.metric) if task.primary else first
         for row in rows:

@@ -32,6 +32,8 @@ class MovedMetric(Struct, frozen=True, kw_only=True):
     model: str
     scorer: str
     metric: str
+    group: str | None = None
+    """The group of samples; None for all samples."""
     before: float | None
     """None where the parent has no such value: then the metric is new."""
     after: float | None
@@ -228,11 +230,11 @@ def _direction(change: ChangedSample) -> str:
     return "mixed"
 
 
-_MetricKey = tuple[str, str, str, str]
+_MetricKey = tuple[str, str, str, str, str | None]
 
 
 def _metric_key(row: "MetricRow") -> _MetricKey:
-    return row.task, row.model, row.scorer, row.metric
+    return row.task, row.model, row.scorer, row.metric, row.group
 
 
 def _compare_metric(
@@ -241,13 +243,16 @@ def _compare_metric(
     after: float | None,
     counts: Mapping[tuple[str, str], _TaskCounts],
 ) -> MovedMetric:
-    task, model, scorer, metric = key
-    task_counts = counts.get((task, model), _TaskCounts())
+    task, model, scorer, metric, group = key
+    # The counts are of all samples, so they say nothing about one group.
+    task_counts = counts.get((task, model)) if group is None else None
+    task_counts = task_counts or _TaskCounts()
     return MovedMetric(
         task=task,
         model=model,
         scorer=scorer,
         metric=metric,
+        group=group,
         before=before,
         after=after,
         difference=None if before is None or after is None else after - before,

@@ -44,6 +44,7 @@ def moved_tables(report: "Report") -> Iterator[Table]:
             name_column("task"),
             *models,
             *map(name_column, ("scorer", "metric")),
+            *([name_column("group")] if any(row.group is not None for row in rows) else []),
             numeric_column("before", _format_before),
             decimal_column("after"),
             decimal_column("difference", flag="+"),

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from evalwright.plan.outline import CATEGORY, PrimaryMetric, TaskOutline
 from evalwright.report.fold import RunFold
-from evalwright.report.leaderboard import RankedTask
+from evalwright.report.ranking import RankedTask
 from evalwright.stats.arrays import Floats
 from evalwright.stats.mean import LARGEST, plain_mean
 from evalwright.types import Outcome, Score, find_self_report

@@ -61,6 +61,7 @@ class Judgement(Struct, frozen=True, kw_only=True):
     strict: bool
     """Whether the whole interval had to meet, and no sample to be missing."""
     policies: list[PolicyRow]
+    """The verdict for every rule."""
 
 
 def gate_lines(judgement: Judgement) -> Iterator[str]:
@@ -114,7 +115,7 @@ def report_evidence(report: ReportBody, plan: PlanOutline) -> RunEvidence:
         run_id=report.run_id,
         evaluation=plan.evaluation,
         unfinished=unfinished if report.status in {"stopped", "failed"} else "",
-        rows=report.metrics,
+        rows=[row for row in report.metrics if row.group is None],
         task_failures=[failure for failure in report.failures if not failure.sample_ids],
         limit=plan.limit,
         specifications={task.name: task.specification for task in plan.tasks if task.variant},

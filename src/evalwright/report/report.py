@@ -6,7 +6,7 @@ the number of samples that it covers, that failed and that were excluded.
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +17,11 @@ from evalwright.report.moved import MovedScores
 from evalwright.stats.calibration import Bin
 from evalwright.stats.interval import Interval
 from evalwright.types import Outcome
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
 
 Status = Literal["finished", "finished_with_failures", "stopped", "failed"]
 
@@ -57,6 +62,12 @@ class MetricRow(Struct, frozen=True, kw_only=True):
     """Number of samples whose score has no value for this metric. `n` does not count them."""
     is_default: bool = False
     """Whether this is the mean of a score, shown because the scorer has no `metrics`."""
+    group: str | None = None
+    """The group of samples, by the metric's `by`; null for all samples."""
+    small: bool = False
+    """Whether the group has fewer than 20 samples with a value, too few for a conclusion."""
+    ungrouped: int = 0
+    """Number of samples in no group: `by` is null, blank or missing. 0 in the row of a group."""
 
 
 class JudgedRow(Struct, frozen=True, kw_only=True):
@@ -112,6 +123,8 @@ class RepeatRow(Struct, frozen=True, kw_only=True):
     model: str
     scorer: str
     metric: str
+    group: str | None = None
+    """The group of samples, by the metric's `by`; null for all samples."""
     runs: int
     mean: float | None
     std: float | None
@@ -312,7 +325,7 @@ class FailureRow(Struct, frozen=True, kw_only=True):
 
 
 class LeftOutRow(Struct, frozen=True, kw_only=True):
-    """An invalid record that `--allow-bad-tasks` excluded."""
+    """An invalid record that `--allow-bad-tasks` excluded, or a bad row that `on_bad_rows` did."""
 
     file: str
     line: int
@@ -370,6 +383,8 @@ class Summary(Struct, frozen=True, kw_only=True):
     """Number of outcomes that the first scorer judged to be wrong."""
     planned: int = 0
     """Number of samples, including those not run yet; 0 in reports from older versions."""
+    excluded_rows: int = 0
+    """Number of bad rows that `on_bad_rows: exclude` left out, counted once per task."""
 
 
 class DisplayNames(Struct, frozen=True, kw_only=True):
@@ -439,12 +454,16 @@ class ReportBody(Struct, frozen=True, kw_only=True):
 
 
 class Report(ReportBody, frozen=True, kw_only=True):
-    """A report, with access to the outcomes that it was built from."""
+    """A report, with access to the outcomes that it was built from.
+
+    `report[task]` and `report[task, model]` are the results of a task, with its `mean` and its
+    `metrics`. `len` and iteration are about the metrics of all tasks.
+    """
 
     stored: Callable[..., Iterator[Outcome]]
     """Reads the outcomes from the store; `failed=True` reads only failed outcomes."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the object that `--json` prints."""
         return {
             name: msgspec.to_builtins(getattr(self, name)) for name in ReportBody.__struct_fields__
@@ -462,6 +481,18 @@ class Report(ReportBody, frozen=True, kw_only=True):
         from evalwright.report.to_tables import to_markdown
 
         return to_markdown(self, keys=keys)
+
+    def to_html(self, *, keys: bool = False) -> str:
+        """Return a page in one HTML file, with the same tables: no scripts, nothing to load."""
+        from evalwright.report.html import to_html
+
+        return to_html(self, keys=keys)
+
+    def _repr_html_(self) -> str:
+        """Return the tables that a notebook shows for a report."""
+        from evalwright.report.html import to_html_fragment
+
+        return to_html_fragment(self)
 
     def samples(
         self, *, failed: bool | None = None, wrong: bool = False, task: str = "", model: str = ""
@@ -517,22 +548,23 @@ class Report(ReportBody, frozen=True, kw_only=True):
             f"samples completed, {len(self.metrics)} metrics, models {', '.join(self.models)}>"
         )
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> "pd.DataFrame":
         """Return the metrics as a pandas data frame; pandas must be installed."""
-        return _import_library("pandas").DataFrame(
-            [msgspec.to_builtins(row) for row in self.metrics]
-        )
+        frame: pd.DataFrame = _import_library("pandas").DataFrame(self._rows())
+        return frame
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> "pl.DataFrame":
         """Return the metrics as a polars data frame; polars must be installed."""
-        return _import_library("polars").DataFrame(
-            [msgspec.to_builtins(row) for row in self.metrics]
-        )
+        frame: pl.DataFrame = _import_library("polars").DataFrame(self._rows())
+        return frame
 
-    def to_arrow(self) -> Any:
+    def to_arrow(self) -> "pa.Table":
         """Return the metrics as an Arrow table; pyarrow must be installed."""
-        rows = [msgspec.to_builtins(row) for row in self.metrics]
-        return _import_library("pyarrow").Table.from_pylist(rows)
+        frame: pa.Table = _import_library("pyarrow").Table.from_pylist(self._rows())
+        return frame
+
+    def _rows(self) -> list[dict[str, object]]:
+        return [msgspec.to_builtins(row) for row in self.metrics]
 
 
 class TaskResult(NamedTuple):
@@ -556,7 +588,7 @@ def is_wrong(outcome: Outcome) -> bool:
     judged = (outcome.scores, *(part.scores for part in outcome.parts))
     return any(
         score.correct is False
-        or next((value for value in score.values.values() if isinstance(value, bool)), None)
+        or next((value for value in score.values.values() if isinstance(value, bool)), None)  # noqa: PD011 - no frame
         is False
         for scores in judged
         for score in scores.values()
@@ -568,23 +600,3 @@ def _import_library(name: str) -> Any:
         return import_module(name)
     except ImportError as error:
         raise UsageError(f"{name} is not installed", hint=f"pip install {name}") from error
-
-
-def report_schema() -> dict[str, Any]:
-    """Return the JSON Schema for the output of `evalwright run --json`."""
-    return struct_schema(ReportBody, "evalwright report")
-
-
-def struct_schema(printed: type[Struct], title: str) -> dict[str, Any]:
-    """Return the JSON Schema for a struct whose fields are all printed, including defaults."""
-    (body,), components = msgspec.json.schema_components([printed], ref_template="#/$defs/{name}")
-    for component in components.values():
-        if "properties" in component:
-            component["required"] = list(component["properties"])
-    whole = components.pop(body["$ref"].rpartition("/")[2])
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **whole,
-        "title": title,
-        "$defs": components,
-    }

@@ -34,6 +34,8 @@ from evalwright.types import Failure, Outcome, Row, Usage
 _LONGEST = 80
 _TOO_LARGE = "no spread: the values are too large to be squared"
 _SHOWN_IDS = 5
+SMALL_GROUP = 20
+"""Groups with fewer samples are marked: their values are too uncertain for a conclusion."""
 _MOST_COMPARED = 1_000
 """Failures whose messages are compared: of a million, the first say enough."""
 
@@ -41,19 +43,21 @@ FailureKinds = dict[tuple[str, str, str], "FailureKind"]
 """By model, stage and type."""
 
 
-def metric_rows(result: TaskModelResult) -> Iterator[MetricRow]:
-    """Yield a row per metric."""
-    excluded = result.finished.left_out
+def metric_rows(result: TaskModelResult, *, excluded_rows: int = 0) -> Iterator[MetricRow]:
+    """Yield a row per metric; `excluded_rows` bad rows were left out of the dataset."""
+    left_out = result.finished.left_out + excluded_rows
     for name, value in _name_metrics(result):
+        excluded = left_out if value.group is None else value.excluded
         yield metric_row(result.task, result.model, value, metric=name, excluded=excluded)
 
 
 def _name_metrics(result: TaskModelResult) -> Iterator[tuple[str, MetricValue]]:
     values = result.finished.figures
-    names = Counter((value.scorer, value.measure.name) for value in values)
+    whole = (value for value in values if value.group is None)
+    names = Counter((value.scorer, value.measure.name) for value in whole)
     for value in values:
         name = value.measure.name
-        yield name if names[value.scorer, name] == 1 else f"{value.metric}_{name}", value
+        yield name if names[value.scorer, name] <= 1 else f"{value.metric}_{name}", value
 
 
 def metric_row(
@@ -78,6 +82,9 @@ def metric_row(
         name=measure.name,
         absent=value.absent,
         is_default=value.is_default,
+        group=value.group,
+        small=value.group is not None and measure.n < SMALL_GROUP,
+        ungrouped=value.ungrouped,
     )
 
 
@@ -176,6 +183,7 @@ def _repeat_row(result: TaskModelResult, name: str, value: MetricValue) -> Repea
         model=result.model,
         scorer=value.scorer,
         metric=name,
+        group=value.group,
         runs=len(value.runs),
         mean=plain_mean(known.tolist()) if is_whole else None,
         std=spread,

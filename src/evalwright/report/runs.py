@@ -27,7 +27,7 @@ _SHOWN_ELSEWHERE = ("name", "tags", "report", "results", "specifications")
 
 
 class ListedRun(Struct, frozen=True, kw_only=True):
-    """One line of `evalwright list`."""
+    """A stored run, as `ew.runs` and `evalwright list` list it."""
 
     id: str
     name: str = ""
@@ -201,6 +201,7 @@ def _describe_task(task: TaskOutline) -> str:
     models = ", ".join(filter(None, task.models))
     parts = [
         f"{task.name}: {count_noun(task.records, 'sample')}",
+        f"{count_noun(task.excluded_rows, 'bad row')} excluded" if task.excluded_rows else "",
         f"{task.trials} trials of each" if task.trials > 1 else "",
         f"{task.repeats} runs" if task.repeats > 1 else "",
         f"with {models}" if models else "",

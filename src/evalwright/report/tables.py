@@ -88,6 +88,20 @@ def interval_column(digits: int = 3, *, flag: str = "") -> TableColumn:
     )
 
 
+def marked_interval_column(digits: int = 3) -> TableColumn:
+    """Return the column of the interval of a row; `(b)` marks a bound."""
+    head, cell, _ = interval_column(digits)
+    return numeric_column(head, lambda row: cell(row) + " (b)" * (row.interval == "bound"))
+
+
+def explain_bounds(rows: Iterable[Any]) -> str:
+    """Return what `(b)` means, if a row has it."""
+    has_bound = any(row.interval == "bound" for row in rows)
+    return (
+        "; (b): all scores are equal, so this is a bound for scores in [0, 1]" if has_bound else ""
+    )
+
+
 def numeric_column(head: str, cell: Callable[[Any], str]) -> TableColumn:
     """Return a column that aligns right."""
     return TableColumn(head, cell, is_numeric=True)

@@ -6,12 +6,14 @@ from itertools import groupby
 
 from evalwright.report.calibration import calibration_tables
 from evalwright.report.display_names import show_display_names
+from evalwright.report.groups_table import groups_table
 from evalwright.report.judges import JudgeRow
 from evalwright.report.moved_tables import describe_moved_scores, moved_tables
 from evalwright.report.report import (
     FailureRow,
     FlakyRow,
     LeaderboardRow,
+    LeftOutRow,
     MetricRow,
     PolicyRow,
     Report,
@@ -26,10 +28,12 @@ from evalwright.report.tables import (
     decimal_column,
     dollars,
     escape_markdown,
+    explain_bounds,
     format_number,
     interval_column,
     join_lines,
     make_table,
+    marked_interval_column,
     name_column,
     numeric_column,
     shorten,
@@ -62,12 +66,15 @@ def tables(report: Report) -> list[Table]:
     pooled = (
         [row for row in report.metrics if _has_own_table(row)] if _ranks_all_tasks(report) else []
     )
-    others = [row for row in report.metrics if not (pooled and _has_own_table(row))]
+    others = [
+        row for row in report.metrics if row.group is None and not (pooled and _has_own_table(row))
+    ]
     candidates = [
         *_rankings(report, pooled),
         _pass_at_k(pooled),
         _results(others, "score"),
         _results(others, "qa"),
+        groups_table(report.metrics),
         *calibration_tables(report),
         judges_table(report.judges),
         policies_table(report.policies),
@@ -88,6 +95,16 @@ def tables(report: Report) -> list[Table]:
 def to_markdown(report: Report, *, keys: bool = False) -> str:
     """Return title, summary, remarks and every table, with display names or with keys."""
     report = report if keys else show_display_names(report)
+    title = escape_markdown(", ".join(report.tasks))
+    parts = [f"# {title}", describe_run(report, run_id=f"`{report.run_id}`")]
+    if notes := remarks(report):
+        parts.append("\n".join(f"- {escape_markdown(note)}" for note in notes))
+    parts.extend(map(table_to_markdown, tables(report)))
+    return "\n\n".join(parts) + "\n"
+
+
+def describe_run(report: Report, *, run_id: str = "") -> str:
+    """Return which run a report is about, how it ended and how many samples it has."""
     summary = report.summary
     counts = (
         f"{summary.completed} of {planned_samples(report)} samples completed, "
@@ -95,13 +112,9 @@ def to_markdown(report: Report, *, keys: bool = False) -> str:
         f"{summary.excluded} excluded"
     )
     name = f" ({report.name})" if report.name else ""
-    head = f"Run `{report.run_id}`{name}, {report.status.replace('_', ' ')}: {counts}"
-    title = escape_markdown(", ".join(report.tasks))
-    parts = [f"# {title}", f"{head}. evalwright {report.version}."]
-    if notes := remarks(report):
-        parts.append("\n".join(f"- {escape_markdown(note)}" for note in notes))
-    parts.extend(map(table_to_markdown, tables(report)))
-    return "\n\n".join(parts) + "\n"
+    status = report.status.replace("_", " ")
+    run_id = run_id or report.run_id
+    return f"Run {run_id}{name}, {status}: {counts}. evalwright {report.version}."
 
 
 def planned_samples(report: Report) -> int:
@@ -188,7 +201,7 @@ def _leaderboard(board: Sequence[LeaderboardRow], ranked_by: str, head: str) -> 
         numeric_column("#", lambda row: NOTHING if row.rank is None else str(row.rank)),
         name_column("model", head),
         decimal_column("mean", digits=digits),
-        _ci_column(digits),
+        marked_interval_column(digits),
     ]
     if len(board) > 1:
         columns.append(numeric_column("wins", lambda row: _percent(row.win_rate)))
@@ -197,7 +210,7 @@ def _leaderboard(board: Sequence[LeaderboardRow], ranked_by: str, head: str) -> 
         columns.append(decimal_column("own_mean", "own mean", digits))
         bounds = numeric_column("if failures were 0 … 1", lambda row: _bounds(row, digits))
         columns.append(bounds)
-    note = _ranked_on(board) + _bound_note(board) + _note_cut_board(board, head)
+    note = _ranked_on(board) + explain_bounds(board) + _note_cut_board(board, head)
     return make_table(f"Leaderboard{ranked_by}", board[:_MOST_RANKED], columns, note)
 
 
@@ -266,10 +279,10 @@ def _means_by_file(report: Report, rows: Sequence[MetricRow]) -> Table:
             name_column("task", "file"),
             name_column("model"),
             decimal_column("value", "mean", digits=_POOLED_DIGITS),
-            _ci_column(_POOLED_DIGITS),
+            marked_interval_column(_POOLED_DIGITS),
             numeric_column("completed", lambda row: f"{row.n}/{row.n + row.failed}"),
         ],
-        "each model over the samples that it completed itself" + _bound_note(shown),
+        "each model over the samples that it completed itself" + explain_bounds(shown),
     )
 
 
@@ -282,11 +295,11 @@ def _pass_at_k(rows: Sequence[MetricRow]) -> Table:
             name_column("task", "file"),
             *map(name_column, ("model", "metric")),
             decimal_column("value", digits=_POOLED_DIGITS),
-            _ci_column(_POOLED_DIGITS),
+            marked_interval_column(_POOLED_DIGITS),
             count_column("n", "samples"),
         ],
         "over the samples that run code or have several trials, and that have at least k trials"
-        + _bound_note(shown),
+        + explain_bounds(shown),
     )
 
 
@@ -300,7 +313,7 @@ def _results(rows: Sequence[MetricRow], purpose: str) -> Table:
         name_column("scorer"),
         TableColumn("metric", _name_metric),
         decimal_column("value"),
-        _ci_column(),
+        marked_interval_column(),
         count_column("n", "samples"),
     ]
     if any(row.failed for row in shown):
@@ -320,7 +333,7 @@ def _results(rows: Sequence[MetricRow], purpose: str) -> Table:
             else ""
         )
         + ("; default: the scorer has no `metrics`" if any(row.is_default for row in shown) else "")
-        + _bound_note(shown)
+        + explain_bounds(shown)
         + _reasons(shown),
     )
 
@@ -381,7 +394,7 @@ def count_rules(rows: Sequence[PolicyRow]) -> str:
 def _repeat_tables(report: Report) -> Iterator[Table]:
     yield make_table(
         "Repeatability",
-        report.repeatability,
+        [row for row in report.repeatability if row.group is None],
         [
             *map(name_column, ("task", "model", "scorer", "metric")),
             count_column("runs"),
@@ -461,17 +474,27 @@ def _problem_tables(report: Report) -> Iterator[Table]:
         "means do not include failed samples",
     )
     shown, total = report.left_out[:_MOST_LEFT_OUT], len(report.left_out)
-    more = f"; the first {len(shown)} of {total}, JSON has all" if total > len(shown) else ""
+    total = max(total, report.summary.excluded_rows)
+    has_rows = report.summary.excluded_rows > 0
+    what = "invalid records, which were not run"
+    if has_rows:
+        what = "bad rows, which `on_bad_rows` left out of a dataset"
+    rest = "JSON has more" if has_rows else "JSON has all"
+    more = f"; the first {len(shown)} of {total}, {rest}" if total > len(shown) else ""
     yield make_table(
-        "Excluded records",
+        "Excluded rows" if has_rows else "Excluded records",
         shown,
         [
-            TableColumn("where", lambda row: join_lines(f"{row.file}:{row.line}")),
+            TableColumn("where", lambda row: join_lines(_describe_place(row))),
             TableColumn("rule", lambda row: row.rule),
             TableColumn("what", lambda row: shorten_message(row.detail)),
         ],
-        f"invalid records, which were not run{more}",
+        f"{what}{more}",
     )
+
+
+def _describe_place(row: LeftOutRow) -> str:
+    return f"{row.file}:{row.line}" if row.line else row.file
 
 
 def _describe_failure(row: FailureRow, run_id: str) -> str:
@@ -485,18 +508,6 @@ def _describe_failure(row: FailureRow, run_id: str) -> str:
 
 def _percent(value: float | None) -> str:
     return NOTHING if value is None else f"{100 * value:.0f} %"
-
-
-def _ci_column(digits: int = 3) -> TableColumn:
-    head, cell, _ = interval_column(digits)
-    return numeric_column(head, lambda row: cell(row) + " (b)" * (row.interval == "bound"))
-
-
-def _bound_note(rows: Sequence[LeaderboardRow] | Sequence[MetricRow]) -> str:
-    has_bound = any(row.interval == "bound" for row in rows)
-    return (
-        "; (b): all scores are equal, so this is a bound for scores in [0, 1]" if has_bound else ""
-    )
 
 
 def _bounds(row: LeaderboardRow, digits: int) -> str:

@@ -87,11 +87,12 @@ def _last_line(report: Report) -> str:
         parts.append(count_noun(summary.trials, "trial"))
     if summary.failed:
         parts.append(f"{summary.failed} failed")
-    bad_records = len(report.left_out)
-    if bad_records:
-        parts.append(f"{count_noun(bad_records, 'invalid record')} excluded")
-    if summary.excluded > bad_records:
-        parts.append(f"{count_noun(summary.excluded - bad_records, 'sample')} excluded by rules")
+    noun = "bad row" if summary.excluded_rows else "invalid record"
+    invalid = summary.excluded_rows or len(report.left_out)
+    if invalid:
+        parts.append(f"{count_noun(invalid, noun)} excluded")
+    if summary.excluded > invalid:
+        parts.append(f"{count_noun(summary.excluded - invalid, 'sample')} excluded by rules")
     parts.append(f"{summary.wall_seconds:.1f} s")
     name = f" ({report.name})" if report.name else ""
     return f"{report.run_id}{name}: {', '.join(parts)}"

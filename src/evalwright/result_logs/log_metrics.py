@@ -59,10 +59,11 @@ class MetricExtension(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def metrics_to_json(metrics: Sequence[MetricValue], facts: TaskFacts) -> list[dict[str, Any]]:
-    """Return the metrics for a log, each with all its values."""
+    """Return the metrics for a log, each with all its values; the format has no groups."""
     written = []
-    for (scorer, metric), group in groupby(metrics, key=attrgetter("scorer", "metric")):
-        values = list(group)
+    whole = (value for value in metrics if value.group is None)
+    for (scorer, metric), of_metric in groupby(whole, key=attrgetter("scorer", "metric")):
+        values = list(of_metric)
         measures = [value.measure for value in values]
         known = facts.scorers.get(scorer)
         reasons = dict.fromkeys(measure.reason for measure in measures if measure.reason)

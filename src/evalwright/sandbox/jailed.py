@@ -23,7 +23,7 @@ from evalwright.errors import UsageError
 from evalwright.ports import Unverified
 from evalwright.processes import run_in_thread
 from evalwright.sandbox import tiers, verdict
-from evalwright.sandbox.turns import Turns
+from evalwright.sandbox.turns import RunTurns, Turns
 from evalwright.sandbox.worker import (
     NoWorker,
     SandboxSettings,
@@ -36,10 +36,12 @@ from evalwright.types import Execution, Program
 
 # A worker may die of what lies outside: once is chance.
 _ATTEMPTS = 2
+# While a program runs in one worker, another one prepares a jail or removes it.
+_WORKERS_PER_PROGRAM = 2
 
 
 class Jailed:
-    """Judges programs in jailed processes, one per worker at a time: deadlines are wall-clock."""
+    """Judges programs in jailed processes, so many at a time: deadlines are wall-clock."""
 
     def __init__(
         self,
@@ -51,7 +53,10 @@ class Jailed:
         python: str | None = None,
         only_verified: bool = False,
     ) -> None:
-        """Find the best tier that holds, or try `tier` alone; `NoTier` if none does."""
+        """Find the best tier that holds, or try `tier` alone; `NoTier` if none does.
+
+        `workers` is the number of programs that run at once, one per processor by default.
+        """
         self.only_verified = only_verified
         locations = locate_packages(packages)
         self.packages: Collection[str] = tuple(locations)
@@ -63,7 +68,9 @@ class Jailed:
         count = workers or os.cpu_count() or 1
         self._pool = _Pool(self._settings, first, count)
         # Its own threads: a program waits here for its turn, before its clock starts.
-        self._threads = ThreadPoolExecutor(count, thread_name_prefix="sandbox")
+        self._threads = ThreadPoolExecutor(
+            count * _WORKERS_PER_PROGRAM, thread_name_prefix="sandbox"
+        )
         self._end = weakref.finalize(self, self._pool.close)
 
     async def judge(self, program: Program) -> Execution:
@@ -106,16 +113,17 @@ class _Pool:
         self._settings = settings
         self._lock = threading.Lock()
         self._turns = Turns()
+        self._run_turns = RunTurns(count)
         self.workers = {first}
         # The last one returned is the next one taken: its memory is warm.
         self._idle: queue.LifoQueue[SandboxWorker | None] = queue.LifoQueue()
-        for worker in (*[None] * (count - 1), first):
+        for worker in (*[None] * (count * _WORKERS_PER_PROGRAM - 1), first):
             self._idle.put(worker)
 
     def judge(self, program: Program, stop: threading.Event) -> Execution:
         """Judge a program; once more, alone, if it may have been starved."""
         with self._turns.take_shared_turn():
-            execution, starved = self._judge_once(program, stop)
+            execution, starved = self._judge_once(program, stop, is_repeated_if_starved=True)
         if not starved or stop.is_set():
             return execution
         with self._turns.take_alone(stop) as is_alone:
@@ -124,13 +132,20 @@ class _Pool:
             execution, starved = self._judge_once(program, stop)
         return verdict.rest_on_wall_clock(execution) if starved else execution
 
-    def _judge_once(self, program: Program, stop: threading.Event) -> tuple[Execution, bool]:
+    def _judge_once(
+        self, program: Program, stop: threading.Event, *, is_repeated_if_starved: bool = False
+    ) -> tuple[Execution, bool]:
         worker = self._idle.get()
         try:
             for attempt in range(1, _ATTEMPTS + 1):
                 worker = worker or self._start()
                 try:
-                    return worker.judge(program, stop)
+                    return worker.judge(
+                        program,
+                        stop,
+                        self._run_turns,
+                        is_repeated_if_starved=is_repeated_if_starved,
+                    )
                 except WorkerDied:
                     self._remove(worker)
                     worker = None

@@ -1,11 +1,38 @@
-"""Turns: many programs at once, or one alone."""
+"""Turns: so many programs at once, or one alone."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 # How often to look for a request to stop.
 _LOOK_S = 0.05
+
+
+class RunTurns:
+    """Let at most so many programs run at once.
+
+    To prepare a jail and to remove it needs no turn: both are done while other programs run.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free = threading.Semaphore(count)
+
+    @contextmanager
+    def take(self, stop: threading.Event) -> Iterator[Callable[[], None]]:
+        """Wait for a turn, and yield a function that ends it early; after `stop`, do not wait."""
+        is_taken = False
+        while not is_taken and not stop.is_set():
+            is_taken = self._free.acquire(timeout=_LOOK_S)
+        held = [self._free] if is_taken else []
+
+        def end() -> None:
+            if held:
+                held.pop().release()
+
+        try:
+            yield end
+        finally:
+            end()
 
 
 class Turns:

@@ -72,6 +72,7 @@ _Report = tuple[_Candidate, list[_Target]]
 _RECORD = msgspec.json.Decoder(
     _Ready | _Candidate | _Silent | _Target | _Died | _Broken | _Done | _Left
 )
+_DONE = b'{"type": "done"'
 _LEFT = b'{"type": "left"}\n'
 _FINAL = b'{"type": "candidate", "outcome": "syntax_error"'
 IN_PROCESS = "the targets were judged in the program's own process"
@@ -121,6 +122,11 @@ def max_report_bytes(program: Program) -> int:
 def has_left(report: bytearray) -> bool:
     """Whether an evaluator has finished and left its jail to the next one."""
     return report.endswith(_LEFT)
+
+
+def is_complete_verdict(report: bytearray) -> bool:
+    """Whether an evaluator has judged all targets."""
+    return _DONE in report[-RECORD_BYTES:]
 
 
 def is_final(report: bytearray) -> bool:

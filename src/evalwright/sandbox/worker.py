@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -25,7 +25,8 @@ from msgspec import Struct
 
 from evalwright.processes import ENVIRONMENT, START_S, Ended, Pipe, Why, read_cpu_seconds
 from evalwright.sandbox import verdict
-from evalwright.sandbox.inside.wire import SILENCES
+from evalwright.sandbox.inside.wire import SILENCES, pack_job
+from evalwright.sandbox.turns import RunTurns
 from evalwright.types import Execution, Program
 from evalwright.vocabulary import MAX_OUTPUT_BYTES
 
@@ -55,7 +56,6 @@ _PACKET_BYTES = 1 << 16
 _END_S = 10.0
 # How often to look for a request to stop.
 _LOOK_S = 0.05
-_JOB_HEAD_BYTES = 8
 _KILLED = 128
 _CORES = os.cpu_count() or 1
 
@@ -120,26 +120,36 @@ class SandboxWorker:
             raise NoWorker(answer["broken"])
         self.control.settimeout(_END_S)
 
-    def judge(self, program: Program, stop: threading.Event) -> tuple[Execution, bool]:
+    def judge(
+        self,
+        program: Program,
+        stop: threading.Event,
+        turns: RunTurns | None = None,
+        *,
+        is_repeated_if_starved: bool = False,
+    ) -> tuple[Execution, bool]:
         """Run one candidate until nothing of it is left, and judge it. `stop` ends it early.
 
-        Return also whether it may have been starved: it ran out of time, and not of CPU time.
+        It runs when `turns` lets it. Return also whether it may have been starved: it ran out of
+        time, and not of CPU time.
         """
         verdicts = self._settings.verdicts
-        first, *rest = self._run(program, verdicts, stop)
+        turns = turns or RunTurns(1)
+        first, *rest = self._run(program, verdicts, stop, turns)
         starved = verdict.ran_out_of_wall_time(program, first[0])
         if verdicts != "both":
             execution = verdict.judge_report(program, *first, verified=verdicts == "split")
             return execution, starved
         check = verdict.check_report(program, *first)
-        if check.final is not None or stop.is_set():
+        is_decided = check.final is not None or stop.is_set()
+        if is_decided or (starved and is_repeated_if_starved):
             return check.final or verdict.judge_report(program, *first), starved
-        (plain,) = rest or self._run(program, "plain", stop)
+        (plain,) = rest or self._run(program, "plain", stop, turns)
         starved = starved or verdict.ran_out_of_wall_time(program, plain[0])
         return verdict.combine(verdict.judge_report(program, *plain), check), starved
 
     def _run(
-        self, program: Program, verdicts: Verdicts, stop: threading.Event
+        self, program: Program, verdicts: Verdicts, stop: threading.Event, turns: RunTurns
     ) -> list[tuple[Ended, str]]:
         """How each evaluation ended, with its nonce; one that did not begin is missing."""
         with ExitStack() as stack:
@@ -154,7 +164,10 @@ class SandboxWorker:
                 self._send(order, tuple(descriptors))
                 for evaluation in evaluations:
                     evaluation.close_theirs()
-                return _CandidateWatch(self, program.timeout_s, evaluations).run(stop)
+                # The jail is being prepared, and waits for its job.
+                with turns.take(stop) as end_turn:
+                    watch = _CandidateWatch(self, program.timeout_s, evaluations, end_turn)
+                    return watch.run(stop)
             except ChildProcessError:
                 raise
             except OSError as error:
@@ -197,9 +210,7 @@ class _Evaluation:
         self.job, self._far_end = socket.socketpair()
         self.job.settimeout(0)
         self._max_report_bytes = verdict.max_report_bytes(program)
-        order = {"nonce": self.nonce, "source": program.source, "targets": program.targets}
-        body = json.dumps(order).encode()
-        self._unsent = memoryview(len(body).to_bytes(_JOB_HEAD_BYTES) + body)
+        self._unsent = memoryview(pack_job(self.nonce, program.source, program.targets))
 
     @property
     def theirs(self) -> tuple[int, int]:
@@ -272,12 +283,17 @@ class _CandidateWatch:
     """One candidate, from the order to its end, through one evaluation after the other."""
 
     def __init__(
-        self, worker: SandboxWorker, timeout_s: float, evaluations: list[_Evaluation]
+        self,
+        worker: SandboxWorker,
+        timeout_s: float,
+        evaluations: list[_Evaluation],
+        end_turn: Callable[[], None],
     ) -> None:
         self._worker, self._timeout_s = worker, timeout_s
+        self._end_turn = end_turn
         self._now, *self._later = evaluations
         self._results: list[tuple[Ended, str]] = []
-        self._selector = selectors.DefaultSelector()
+        self._selector = selectors.PollSelector()  # few descriptors, for a few milliseconds
         self._first: int | None = None
         self._deadline = time.monotonic() + START_S
         self._status: int | None = None
@@ -290,6 +306,8 @@ class _CandidateWatch:
         try:
             with self._selector as selector:
                 selector.register(self._worker.control, selectors.EVENT_READ, self._read_answer)
+                for each in self._later:
+                    self._send_ahead(each)
                 self._begin()
                 while self._status is None:
                     left = max(0.0, self._deadline - time.monotonic())
@@ -306,6 +324,17 @@ class _CandidateWatch:
             )
         return self._results
 
+    def _send_ahead(self, evaluation: _Evaluation) -> None:
+        """Send the job of an evaluation that does not read it yet: what the socket holds."""
+        if evaluation.send_job() & selectors.EVENT_WRITE:
+            self._selector.register(
+                evaluation.job, selectors.EVENT_WRITE, lambda _: self._send_more(evaluation)
+            )
+
+    def _send_more(self, evaluation: _Evaluation) -> None:
+        if not evaluation.send_job() & selectors.EVENT_WRITE:
+            self._selector.unregister(evaluation.job)
+
     def _begin(self) -> None:
         """Send the job of the present evaluation; its clock starts when it is ready."""
         self._deadline = time.monotonic() + START_S
@@ -315,11 +344,11 @@ class _CandidateWatch:
 
     def _begin_next(self) -> None:
         """The first evaluation has finished and left the jail: let the next one begin."""
-        for source in (self._now.output.reader, self._now.job):
-            with suppress(KeyError):
+        following = self._later.pop(0)
+        for source in (self._now.output.reader, self._now.job, following.job):
+            if source in self._selector.get_map():
                 self._selector.unregister(source)
         self._results.append(self._now.end("exited", 0, time.monotonic()))
-        following = self._later.pop(0)
         if verdict.is_final(self._now.report):
             self._is_over = True
             following.job.close()  # it ends when it gets no job
@@ -334,6 +363,9 @@ class _CandidateWatch:
         elif "broken" in answer:
             raise ChildProcessError(f"no process for a candidate: {answer['broken']}")
         else:
+            while self._now.read_report():
+                pass
+            self._begin_next_if_due()
             self._ended_at = self._ended_at or time.monotonic()
             status = answer["ended"]
             self._status = status if status < _KILLED else _KILLED - status
@@ -350,7 +382,12 @@ class _CandidateWatch:
             self._selector.unregister(now.job)
         if now.report and not was_ready:
             self._deadline = now.ready_at + self._timeout_s
-        if self._later and self._why == "exited" and verdict.has_left(now.report):
+        if not self._later and verdict.is_complete_verdict(now.report):
+            self._end_turn()  # what is left is to remove its jail
+        self._begin_next_if_due()
+
+    def _begin_next_if_due(self) -> None:
+        if self._later and self._why == "exited" and verdict.has_left(self._now.report):
             self._begin_next()
 
     def _read_output(self, _events: int) -> None:

@@ -44,7 +44,7 @@ from evalwright.scorers.judging.ready_judge import (
 )
 from evalwright.scorers.judging.shown_text import ShownText
 from evalwright.templates import Template
-from evalwright.types import Message, Sample, Score
+from evalwright.types import JudgedAnswer, Message, Sample, Score
 
 _TASK = "You are a fair judge. You compare two answers to the same question by a rubric."
 _FIRST, _SECOND, _TIE = "A", "B", "tie"
@@ -89,6 +89,11 @@ class PairwiseJudge(ReadyJudge):
         """The mean score and, with both orders, what they say about the judge."""
         bias = ("prefers_first", "is_consistent") if self.both_orders else ()
         return tuple(("mean", name) for name in ("score", *bias))
+
+    @property
+    def orders(self) -> tuple[Literal["answer", "opponent"] | None, ...]:  # type: ignore[override] # the same
+        """Both orders, or one that the sample decides."""
+        return ("answer", "opponent") if self.both_orders else (None,)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -138,7 +143,12 @@ class PairwiseJudge(ReadyJudge):
         orders = (is_first, not is_first) if self.both_orders else (is_first,)
         shown = self.shown_text(case)
         replies = [
-            await self.ask_verdict(case, self._prompt(case, pair, answer_first=order), shown)
+            await self.ask_verdict(
+                case,
+                self._prompt(case, pair, answer_first=order),
+                shown,
+                judged=JudgedAnswer(shown_first="answer" if order else "opponent"),
+            )
             for order in orders
         ]
         return self._combine(orders, replies)

@@ -45,7 +45,7 @@ from evalwright.report.report import Report
 from evalwright.secrets import Redactor
 from evalwright.session.changed_files import GuardedJobs, add_changed_files, mark_stopped_run
 from evalwright.session.drive import drive
-from evalwright.session.judges import add_judges
+from evalwright.session.judges import add_judges, check_recorded_judges
 from evalwright.session.manifests import describe_run, end_manifest, keep_checks, report_facts
 from evalwright.session.memory import RunOutcomes, StoredAnswers, recall_answers
 from evalwright.session.models import (
@@ -214,6 +214,7 @@ class Session:
         clients = {name: connection.client for name, connection in self._connections.items()}
         evaluated = {name: clients[name] for name in plan.models if name and name in clients}
         check_modes(plan, evaluated, options)
+        check_recorded_judges(plan, clients)
         secrets = (s for connection in self._connections.values() for s in connection.secrets)
         self.redactor = make_redactor([*plan.secrets, *secrets])
         sandbox = open_sandbox(options, tell=self.progress.tell) if plan.needs_sandbox else None

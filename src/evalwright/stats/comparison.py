@@ -19,11 +19,10 @@ from typing import Literal
 from msgspec import Struct
 
 from evalwright.stats.arrays import Floats, chunks, np
-from evalwright.stats.clusters import cluster_terms
 from evalwright.stats.interval import EQUAL_WITHIN
 from evalwright.stats.paired import any_paired_difference
-from evalwright.stats.paired_tests import mcnemar_exact, sign_flip_test
 from evalwright.stats.quantiles import ordered_quantile, tail
+from evalwright.stats.significance import mcnemar_exact, sign_flip_test
 
 TestName = Literal["mcnemar", "sign-flip", "bootstrap", "none"]
 RATIO_RESAMPLES = 2_000
@@ -181,3 +180,25 @@ def _resample(
         sums = rows[places].sum(axis=1)
         drawn.append(ratio(sums[:, width:]) - ratio(sums[:, :width]))
     return np.concatenate(drawn)
+
+
+def cluster_terms(values: Floats, clusters: Sequence[str]) -> Floats:
+    """Return one term per cluster, so that the mean of the terms is the mean of the values.
+
+        u(g) = m + (S(g) - m·n(g)) · G / n,   S(g) = sum over cluster g,  m = mean of all n values
+
+    This linearizes the ratio of sums m = ΣS / Σn. Its variance is the usual cluster-robust one,
+    and the terms can be resampled, tested and counted like independent samples. With clusters of
+    equal size, a term is the mean of its cluster.
+    Cochran (1977), Sampling Techniques, section 9A; Miller (2024), Adding Error Bars to Evals,
+    section 2.2.
+    """
+    if len(clusters) != values.size:
+        raise ValueError(f"expected a cluster per value, got {len(clusters)} for {values.size}")
+    if not values.size:
+        return values
+    _, places = np.unique(np.asarray(clusters, dtype=object).astype(str), return_inverse=True)
+    sums = np.bincount(places, weights=values)
+    sizes = np.bincount(places)
+    mean = float(values.sum() / values.size)
+    return np.asarray(mean + (sums - mean * sizes) * (sums.size / values.size))

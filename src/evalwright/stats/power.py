@@ -1,7 +1,7 @@
 """How large a difference can be seen with n samples, and how many samples a difference needs.
 
     minimum_detectable    the smallest difference that n samples show with 80 % probability
-    samples_needed        the number of samples that show a difference with 80 % probability
+    required_samples        the number of samples that show a difference with 80 % probability
     paired_deviation      the spread of paired differences, from what is known before a run
 
 Promises:   Miller's formula with the normal distribution, two-sided.
@@ -29,7 +29,7 @@ def minimum_detectable(
     return _factor(power, confidence) * deviation / math.sqrt(n)
 
 
-def samples_needed(
+def required_samples(
     deviation: float, difference: float, *, power: float = POWER, confidence: float = 0.95
 ) -> int:
     """Return how many samples detect a difference with that power.

@@ -40,14 +40,14 @@ ATTACKS = [
         "a list a million deep",
         "def f():\n    x = []\n    for _ in range(1_000_000): x = [x]\n    return x",
         "f() == 1",
-        "error",
+        "assertion_fail",
         because="it is only deep",
     ),
     _returns(
         "a dictionary ten thousand deep",
         "def f():\n    x = {}\n    for _ in range(10_000): x = {1: x}\n    return x",
         "f() == 1",
-        "error",
+        "assertion_fail",
         because="it is only deep",
     ),
     _returns(

@@ -106,7 +106,11 @@ ATTACKS = [
         outcomes=EITHER,
     ),
     _says("an error that is an answer", "frame(['raise', 'plum', []])"),
-    _says("an answer that cannot be said", "frame(['unsendable', 'plum'])"),
+    _says(
+        "an answer that cannot be said",
+        "frame(['unsendable', 'plum'])",
+        outcomes="assertion_fail",
+    ),
     _says("a value in place of an error", "frame(['raise', ['l', 'plum'], []])"),
     _says(
         "an end of what was no iteration",

@@ -15,7 +15,7 @@ source, *targets = sys.argv[1:]
 reading, writing = os.pipe()
 child = os.fork()
 if child == 0:
-    judging.judge_in_process(writing, "N", source, targets)
+    judging.main(writing, [text.encode() for text in ("N", source, *targets)])
 os.close(writing)
 with open(reading) as report:
     said = [json.loads(line) for line in report]
@@ -150,8 +150,7 @@ if child == 0:
     ours.close()
     judging.judge_in_process(theirs.fileno(), *wire.read_job(theirs.fileno()))
 theirs.close()
-job = json.dumps({"nonce": "N", "source": "x = 1", "targets": ["x == 1"]}).encode()
-ours.sendall(len(job).to_bytes(8, "big") + job)
+ours.sendall(wire.pack_job("N", "x = 1", ["x == 1"]))
 with ours.makefile() as report:
     print(json.dumps([json.loads(line) for line in report]))
 os.waitpid(child, 0)

@@ -384,7 +384,8 @@ def tried(action):
         return action()
     except OSError as error:
         return errno.errorcode[error.errno]
-seccomp.install(os.getpid(), own_files=True)
+libc.forbid_new_privileges()
+seccomp.PreparedFilter(own_files=True).install()
 """
 
 
@@ -558,6 +559,6 @@ def test_a_pair_is_a_stream() -> None:
 
 @live
 def test_it_cannot_be_put_on_twice() -> None:
-    script = f"{INSTALL}\nprint(tried(lambda: seccomp.install(os.getpid())))"
+    script = f"{INSTALL}\nprint(tried(seccomp.PreparedFilter().install))"
 
     assert bare.run(script) == errno.errorcode[errno.EPERM]

@@ -1,11 +1,9 @@
 """A job is read whole, and nothing after it."""
 
-import json
 import os
 import socket
 from collections.abc import Iterator
 from threading import Thread
-from typing import Any
 
 import pytest
 
@@ -21,9 +19,8 @@ def pair() -> Iterator[Pair]:
         yield here, there
 
 
-def frame(source: str, *targets: str, **others: Any) -> bytes:
-    body = json.dumps({"nonce": "N", "source": source, "targets": targets, **others}).encode()
-    return len(body).to_bytes(8, "big") + body
+def frame(source: str, *targets: str) -> bytes:
+    return wire.pack_job("N", source, targets)
 
 
 @pytest.mark.parametrize(
@@ -33,6 +30,7 @@ def frame(source: str, *targets: str, **others: Any) -> bytes:
         pytest.param("x = 1\n", ("x == 1", "x"), id="two targets"),
         pytest.param("é = '\U0001f600\0\u2028'", ("'\U0001f600'",), id="beyond ASCII"),
         pytest.param("x = '\ud800'", ("'\udfff'",), id="lone surrogates"),
+        pytest.param("x = '\ud83d\ude00'", ("", "\n"), id="surrogates that are no pair"),
     ],
 )
 def test_a_job_is_read_as_it_was_written(pair: Pair, source: str, targets: tuple[str, ...]) -> None:

@@ -372,7 +372,8 @@ SCORERS = {
 
 def _metric(kind: type[BaseModel], least: Fields, *, named: bool = True) -> Table:
     """A metric: what all have in common, and its own."""
-    defaults: Fields = {"key": None, "display_name": None, **({"name": None} if named else {})}
+    common = {"key": None, "display_name": None, "by": None}
+    defaults: Fields = {**common, **({"name": None} if named else {})}
     return Table(kind, least, defaults, {"type": (least["type"],)}, keys=("key",))
 
 

@@ -124,14 +124,14 @@ class Callbacks:
                 return True
         elif hasattr(kind, "__next__") and kind not in _ITERATORS_OF_VALUES:
             return _has_assertion(self._code)  # such as `map`: it does not say what it calls
-        return any(self._may_assert(part, seen) for part in _parts_called(value))
+        return any(self._may_assert(part, seen) for part in _find_called_parts(value))
 
 
-def _parts_called(value: Any) -> Iterable[Any]:
+def _find_called_parts(value: Any) -> Iterable[Any]:
     """What a call of `value` may call: over-estimated."""
     kind = type(value)
     if kind is FunctionType or kind is GeneratorType:
-        return _values_reached(value)
+        return _find_reachable_values(value)
     if kind in _HOLDS_VALUES:
         parts: Iterable[Any] = value.values() if kind is dict else value
         return parts
@@ -143,7 +143,7 @@ def _parts_called(value: Any) -> Iterable[Any]:
     return [getattr(value, name, None) for name in _PARTS.get(kind, ("__wrapped__",))]
 
 
-def _values_reached(value: Any) -> Iterator[Any]:
+def _find_reachable_values(value: Any) -> Iterator[Any]:
     """What a function or a generator reaches by name."""
     frame = getattr(value, "gi_frame", None)
     if frame is not None:

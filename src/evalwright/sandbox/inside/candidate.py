@@ -44,9 +44,11 @@ import builtins
 import collections
 import io
 import operator
+import os
 import sys
 from _thread import RLock
 from collections.abc import Callable
+from contextlib import suppress
 from os import _exit
 from types import BuiltinFunctionType, CoroutineType, FunctionType, MethodType, ModuleType
 from typing import Any, ClassVar, NoReturn
@@ -64,16 +66,25 @@ _MOST_CAUSES = 20
 _FUNCTIONS = frozenset({FunctionType, BuiltinFunctionType, MethodType})
 _ABSTRACT = frozenset({"collections.abc", "numbers"})
 _LOOPS: list[Any] = []
+# The builtins of the program: what it patches stays with it. Made before any fork, because to copy
+# them is to write to each.
+_OWN_BUILTINS = ModuleType("builtins")
+_OWN_BUILTINS.__dict__.update(builtins.__dict__)
 
 
 def main(channel: int) -> NoReturn:
     """Run the source that comes first, then answer until the evaluator goes away."""
     try:
-        _CandidateProcess(channel).serve()
-    except wire.Closed:
+        serve(channel)
         _exit(0)
     finally:
         _exit(1)
+
+
+def serve(channel: int) -> None:
+    """Serve until the other end of the channel is closed."""
+    with suppress(wire.Closed):
+        _CandidateProcess(channel).serve()
 
 
 class _CandidateProcess:
@@ -82,6 +93,7 @@ class _CandidateProcess:
         self._streams = (sys.stdout, sys.stderr)
         self._turn = RLock()
         self._captured: list[Any] = []
+        self._stdins: dict[int, Any] = {0: sys.stdin}
         self.names = judging.new_module().__dict__
         self.objects: list[Any] = []
         """What the evaluator knows by number."""
@@ -96,15 +108,13 @@ class _CandidateProcess:
             "put": self._change_global,
             "capture": self._begin_capture,
             "captured": self._end_capture,
+            "stdin": self._change_stdin,
         }
 
     def serve(self) -> None:
         source = wire.receive(self._channel, _NO_LIMIT).decode("utf-8", "surrogatepass")
-        # Its own builtins: what it patches stays with it.
-        own = ModuleType("builtins")
-        own.__dict__.update(builtins.__dict__)
-        sys.modules["builtins"] = own
-        self.names["__builtins__"] = own.__dict__
+        sys.modules["builtins"] = _OWN_BUILTINS
+        self.names["__builtins__"] = _OWN_BUILTINS.__dict__
         outcome, detail = judging.run(source, self.names)
         del source
         self._send([outcome, detail, self._list_names()])
@@ -254,6 +264,12 @@ class _CandidateProcess:
             mine.clear()
             mine.update(value)
 
+    def _change_stdin(self, number: int, text: str | None) -> None:
+        """Use the stdin of that number; with `text`, it is new."""
+        if text is not None:
+            self._stdins[number] = io.StringIO(text)
+        sys.stdin = self._stdins[number]
+
     def _begin_capture(self) -> None:
         self._captured.append(sys.stdout)
         sys.stdout = io.StringIO()
@@ -261,6 +277,12 @@ class _CandidateProcess:
     def _end_capture(self) -> str:
         printed, sys.stdout = sys.stdout, self._captured.pop()
         return str(printed.getvalue()) if isinstance(printed, io.StringIO) else ""
+
+
+def _change_environment(changed: dict[str, str], removed: list[str]) -> None:
+    os.environ.update(changed)
+    for name in removed:
+        os.environ.pop(name, None)
 
 
 def _await(coroutine: Any) -> Any:
@@ -324,10 +346,12 @@ _ACTIONS: dict[str, Callable[..., Any]] = {
     "deepcopy": lambda thing: __import__("copy").deepcopy(thing),
     "delitem": lambda thing, key: thing.__delitem__(key),
     "enter": lambda thing: thing.__enter__(),
+    "environ": _change_environment,
     "exit": _exit_block,
     "getitem": lambda thing, key: thing[key],
     "index": lambda thing: thing.__index__(),
     "method": lambda thing, name, args, kwargs: getattr(thing, name)(*args, **kwargs),
+    "seed": lambda state: __import__("random").setstate(state),
     "setitem": lambda thing, key, value: thing.__setitem__(key, value),
 }
 

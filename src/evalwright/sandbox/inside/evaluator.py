@@ -13,9 +13,9 @@ import signal
 import sys
 from os import _exit
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
-from . import doubts, judging, packages, proxies, values, wire
+from . import doubts, judging, packages, process_state, proxies, values, wire
 from .link import CandidateStopped, Link
 
 _BUILTINS = frozenset(dir(builtins))
@@ -30,22 +30,32 @@ _HARMLESS = frozenset({
 })  # fmt: skip
 
 
-def main(job: int, channel: int, candidate: int, leave: str | None = None) -> None:
-    """Judge what comes over `job`, and report there. Return only to leave the jail to another.
+class Follower(NamedTuple):
+    """The process that judges next. It waits for a byte before it reads its job."""
 
-    `leave` is the folder to leave empty; None: nobody follows.
-    """
+    process: int
+    start: int
+    """Where to write that byte. If this end is closed without it, the process ends."""
+    scratch: str
+    """The folder to leave empty, if there is one."""
+
+
+def main(job: int, channel: int, candidate: int, follower: Follower | None = None) -> None:
+    """Judge what comes over `job`, and report there. Return only to leave the jail to another."""
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         say = judging.speaker(job)
-        _judge(job, channel, candidate, say)
-        if leave is not None:
+        outcome = judge(job, channel, candidate, say)
+        if follower is not None:
             os.close(channel)
             os.waitpid(candidate, 0)
-            if leave:
-                _empty(leave)
+            if follower.scratch:
+                _empty(follower.scratch)
             say("left")
+            if outcome != "syntax_error":  # or else it has nothing to do
+                os.write(follower.start, b"!")
+            os.close(follower.start)
             return
         status = 0
     except BaseException as error:  # noqa: BLE001 - a report without its end says enough
@@ -64,7 +74,11 @@ def _empty(folder: str) -> None:
                 os.unlink(entry.path)  # noqa: PTH108 - no pathlib here
 
 
-def _judge(job: int, channel: int, candidate: int, say: judging.Say) -> None:
+def judge(job: int, channel: int, candidate: int, say: judging.Say) -> str:
+    """Judge what comes over `job`, by what the candidate answers over `channel`.
+
+    Return how the program ran.
+    """
     nonce, source, targets = wire.read_job(job)
     streams = (sys.stdout, sys.stderr)
     compiled = judging.compile_targets(targets)
@@ -74,7 +88,7 @@ def _judge(job: int, channel: int, candidate: int, say: judging.Say) -> None:
     say("candidate", outcome=outcome, detail=detail)
     if outcome == "ran":
         names = TargetNames(link, defined, compiled)
-        _add_candidate_module(names)
+        sys.modules["candidate"] = _CandidateModule(names)
         verdicts = _judge_targets(link, names, compiled, source)
         if names.builtins_used and not names.names_used and not link.calls:
             # They do not ask about anything but builtins: the program is about one of them.
@@ -85,6 +99,7 @@ def _judge(job: int, channel: int, candidate: int, say: judging.Say) -> None:
     for stream in streams:
         judging.flush(stream)
     say("done", nonce=nonce)
+    return outcome
 
 
 def _judge_targets(
@@ -153,17 +168,18 @@ def _is_raised_by_target(error: BaseException) -> bool:
     return trace is not None and trace.tb_frame.f_code.co_filename.startswith("<target")
 
 
-def _add_candidate_module(names: TargetNames) -> None:
+class _CandidateModule(ModuleType):
     """For targets that say `from candidate import add`."""
 
-    class Candidate(ModuleType):
-        def __getattr__(self, name: str) -> object:
-            try:
-                return names[name]
-            except KeyError:
-                raise AttributeError(name) from None
+    def __init__(self, names: TargetNames) -> None:
+        super().__init__("candidate")
+        self.__dict__["_p_names"] = names
 
-    sys.modules["candidate"] = Candidate("candidate")
+    def __getattr__(self, name: str) -> object:
+        try:
+            return self.__dict__["_p_names"][name]
+        except KeyError:
+            raise AttributeError(name) from None
 
 
 class TargetNames(dict[str, object]):
@@ -192,7 +208,9 @@ class TargetNames(dict[str, object]):
                     self._kinds[name] = kind
         self._mirrors: dict[str, Any] = {}
         self._sent: dict[str, str] = {}
-        self["__builtins__"] = _Builtins(self)
+        self._process_state = process_state.ProcessState(self._text)
+        self["__builtins__"] = _BUILTINS_OF_TARGETS
+        _BUILTINS_OF_TARGETS.names = self
         link.before_request = self._send_changes
 
     def __missing__(self, name: str) -> object:
@@ -288,7 +306,8 @@ class TargetNames(dict[str, object]):
         return value
 
     def _send_changes(self) -> None:
-        """Before a request, send what targets have done to the candidate's globals."""
+        """Before a request, send what targets have done to the candidate's globals, and around."""
+        self._process_state.send_changes(self._link.ask)
         for name, mirror in self._mirrors.items():
             now = self._link.encode(mirror)
             if now != self._sent[name]:
@@ -302,12 +321,14 @@ class _Builtins(dict[str, object]):
     The body of a class looks into globals without `__missing__`, and then here.
     """
 
-    def __init__(self, names: TargetNames) -> None:
-        super().__init__(vars(builtins))
-        self._names = names
+    names: TargetNames
 
     def __missing__(self, name: str) -> object:
-        return self._names[name]
+        return self.names[name]
+
+
+# Made before any fork, because to copy builtins is to write to each.
+_BUILTINS_OF_TARGETS = _Builtins(vars(builtins))
 
 
 def _import(name: str) -> ModuleType | None:

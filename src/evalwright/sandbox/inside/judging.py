@@ -91,8 +91,12 @@ class Target:
 
 def compile_targets(targets: list[str]) -> list[Target]:
     """Compile before the candidate runs: without memory every target would look broken."""
-    warnings.simplefilter("ignore", SyntaxWarning)
     return [Target(text, f"<target {number}>") for number, text in enumerate(targets, start=1)]
+
+
+def ignore_syntax_warnings() -> None:
+    """Before anything is compiled: Python would print where the file has the problem."""
+    warnings.simplefilter("ignore", SyntaxWarning)
 
 
 def new_module() -> ModuleType:
@@ -108,7 +112,6 @@ def new_module() -> ModuleType:
 
 def run(source: str, namespace: dict[str, object]) -> tuple[str, str]:
     """Run a candidate's top level: outcome and detail."""
-    warnings.simplefilter("ignore", SyntaxWarning)
     try:
         code = compile(source, "<candidate>", "exec", dont_inherit=True)
     except Exception as error:  # noqa: BLE001 - ValueError, MemoryError, RecursionError: all the same
@@ -118,14 +121,6 @@ def run(source: str, namespace: dict[str, object]) -> tuple[str, str]:
     except BaseException as error:  # noqa: BLE001 - a candidate may raise anything, exits included
         return "error", describe(error)
     return "ran", ""
-
-
-def rehearse() -> None:
-    """Run everything once before the first fork, so that caches are warm in every fork."""
-    (target,) = compile_targets(["1 + 1"])
-    target.judge({})
-    run("def f(x: int) -> int:\n    return x\n", {})
-    describe(ValueError("rehearsed"))
 
 
 def release_reserve(error: BaseException) -> None:
@@ -181,6 +176,7 @@ def flush(stream: TextIO) -> None:
 
 def main(report: int, arguments: list[bytes]) -> NoReturn:
     """Judge `nonce, source, *targets`, as the script of `unsafe`."""
+    ignore_syntax_warnings()
     nonce, source, *targets = [text.decode("utf-8", "surrogatepass") for text in arguments]
     judge_in_process(report, nonce, source, targets)
 
@@ -189,21 +185,26 @@ def judge_in_process(report: int, nonce: str, source: str, targets: list[str]) -
     """Run the candidate and its targets here. Never returns, and runs no exit hook."""
     status = 1
     try:
-        say = speaker(report)
-        streams = (sys.stdout, sys.stderr)
-        compiled = compile_targets(targets)
-        module = new_module()
-        say("ready")
-        outcome, detail = run(source, module.__dict__)
-        say("candidate", outcome=outcome, detail=detail)
-        for target in compiled if outcome == "ran" else ():
-            verdict, detail = target.judge(module.__dict__)
-            say("target", outcome=verdict, detail=detail)
-        for stream in streams:
-            flush(stream)
-        say("done", nonce=nonce)
+        report_verdicts(report, nonce, source, targets)
         status = 0
     except BaseException as error:  # noqa: BLE001 - a handler the candidate left can raise anything
         write(2, f"the evaluator: {describe(error)}\n".encode())
     finally:
         _exit(status)
+
+
+def report_verdicts(report: int, nonce: str, source: str, targets: list[str]) -> None:
+    """Run the candidate, judge its targets, and write the records."""
+    say = speaker(report)
+    streams = (sys.stdout, sys.stderr)
+    compiled = compile_targets(targets)
+    module = new_module()
+    say("ready")
+    outcome, detail = run(source, module.__dict__)
+    say("candidate", outcome=outcome, detail=detail)
+    for target in compiled if outcome == "ran" else ():
+        verdict, detail = target.judge(module.__dict__)
+        say("target", outcome=verdict, detail=detail)
+    for stream in streams:
+        flush(stream)
+    say("done", nonce=nonce)

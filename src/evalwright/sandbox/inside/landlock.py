@@ -53,7 +53,6 @@ def enter(layout: JailLayout) -> LandlockCell:
     libc.prctl(libc.PR_SET_CHILD_SUBREAPER, 1)
     os.chdir("/")
     readable = [*layout.open_directories, *layout.open_files]
-    walls.prepare(own_files=False)
     return LandlockCell(make_ruleset(readable, walls.devices(), layout.listable))
 
 
@@ -82,6 +81,7 @@ class LandlockCell:
 
     def __init__(self, ruleset: int) -> None:
         self._ruleset = ruleset
+        self._filter = walls.prepare(own_files=False)
         self._threads = _threads_of_this_user() + walls.THREADS
         self._parent = 0
 
@@ -101,7 +101,11 @@ class LandlockCell:
         """In every process of the candidate, last: close all descriptors but `kept`, and filter."""
         if os.getpid() != self._parent:
             self._end_with(self._parent)
-        walls.seal(kept=kept, threads=self._threads, own_files=False)
+        walls.close_all_but(kept)
+        # Not earlier: the kernel counts all threads of this user, and the zygote must always be
+        # able to fork.
+        walls.limit_threads(self._threads)
+        self._filter.install()
 
     def _end_with(self, parent: int) -> None:
         libc.prctl(libc.PR_SET_PDEATHSIG, libc.SIGKILL)

@@ -62,6 +62,40 @@ def syscall(which: str | int, *args: object) -> int:
     return _check_result(name, function, (number, *args, *rest))
 
 
+class PreparedCall:
+    """A call of libc whose arguments are converted in advance. It returns nothing.
+
+    For what every child of a zygote calls. A child gets a copy of each page of memory that it
+    writes to, if only a reference count; to convert arguments it would write to many.
+    """
+
+    __slots__ = ("_arguments", "_function", "_name")
+
+    def __init__(self, name: str, *args: object) -> None:
+        # An attribute would be one object for all calls of this function.
+        self._function = _LIBC[name]
+        self._function.restype = ctypes.c_int
+        self._arguments = tuple(map(_wide, args))
+        self._name = name
+
+    def __call__(self) -> None:
+        """Make the call."""
+        if self._function(*self._arguments) == -1:
+            errno = ctypes.get_errno()
+            raise OSError(errno, os.strerror(errno), self._name)
+
+
+def prepare_syscall(which: str, *args: object) -> PreparedCall:
+    """Prepare a raw syscall."""
+    rest = (0,) * (_MOST_ARGUMENTS - len(args))
+    return PreparedCall("syscall", syscalls.number(MACHINE, which), *args, *rest)
+
+
+def prepare_prctl(option: int, *args: object) -> PreparedCall:
+    """Prepare a call of `prctl`."""
+    return PreparedCall("prctl", option, *args, *((0,) * (4 - len(args))))
+
+
 def _check_result(name: str, function: ctypes._NamedFuncPointer, args: tuple[object, ...]) -> int:
     result: int = function(*map(_wide, args))
     if result == -1:
@@ -104,21 +138,31 @@ def forbid_new_privileges() -> None:
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
-def drop_capabilities(*, keep: int | None = None, bounding: bool = True) -> None:
+def prepare_capability_drop() -> tuple[PreparedCall, ...]:
+    """Prepare to give up every capability but the bounding set.
+
+    It takes half a millisecond to empty that, and it means nothing to a process with no_new_privs.
+    """
+    header, none = _TWO(_CAPABILITY_VERSION, 0), _SIX()
+    return (
+        prepare_prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL),
+        prepare_syscall("capset", ctypes.byref(header), ctypes.byref(none)),
+    )
+
+
+def drop_capabilities(*, keep: int | None = None) -> None:
     """Give up every capability, now and for whatever could be executed later.
 
-    Without `bounding` the bounding set stays: it takes half a millisecond to empty, and means
-    nothing to a process with no_new_privs. `keep` is the number of one that stays permitted and
-    becomes effective; over a change of user that needs PR_SET_KEEPCAPS, which ends here.
+    `keep` is the number of one that stays permitted and becomes effective; over a change of user
+    that needs PR_SET_KEEPCAPS, which ends here.
     """
     header = ctypes.byref(_TWO(_CAPABILITY_VERSION, 0))
     # Effective, permitted, inheritable: their low halves, then their high halves.
     sets = _SIX()
-    if bounding:
-        syscall("capget", header, ctypes.byref(sets))
-        sets[0], sets[3] = sets[1], sets[4]  # a change of user leaves none effective
-        syscall("capset", header, ctypes.byref(sets))
-        _drop_bounding_set()
+    syscall("capget", header, ctypes.byref(sets))
+    sets[0], sets[3] = sets[1], sets[4]  # a change of user leaves none effective
+    syscall("capset", header, ctypes.byref(sets))
+    _drop_bounding_set()
     prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     bits = 0 if keep is None else 1 << keep
     low, high = bits & 0xFFFF_FFFF, bits >> 32

@@ -12,6 +12,7 @@ import re
 import sys
 from _thread import RLock
 from collections.abc import Callable
+from contextlib import suppress
 from types import CodeType, ModuleType
 from typing import Any, ClassVar, NoReturn
 
@@ -86,7 +87,10 @@ class Link:
     def run(self, source: str) -> tuple[str, str, list[Any]]:
         """Let the candidate run its source; return outcome, detail and names."""
         try:
-            wire.send(self._channel, source.encode("utf-8", "surrogatepass"))
+            with suppress(wire.Closed):  # it shows when reading
+                wire.send(self._channel, source.encode("utf-8", "surrogatepass"))
+            if not wire.receive_confinement(self._channel):
+                self._end("the candidate's process could not be confined", "check")
             message = self._receive()
         except wire.Closed as error:
             self._report_death(error)

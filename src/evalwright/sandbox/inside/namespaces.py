@@ -73,7 +73,6 @@ def enter(layout: JailLayout) -> NamespaceCell:
         walls.close_all_but(())
         os._exit(walls.exit_status(os.waitpid(zygote, 0)[1]))
     libc.prctl(libc.PR_SET_PDEATHSIG, libc.SIGKILL)
-    walls.prepare(own_files=True)
     return NamespaceCell(proc, scratch)
 
 
@@ -186,29 +185,41 @@ class NamespaceCell:
     def __init__(self, proc: int, scratch: str) -> None:
         """`scratch` is the folder that a candidate may write to."""
         self._proc, self.scratch = proc, scratch
-        self._own = os.open("self/ns/pid", os.O_RDONLY | os.O_CLOEXEC, dir_fd=proc)
+        self._filter = walls.prepare(own_files=True)
+        own = os.open("self/ns/pid", os.O_RDONLY | os.O_CLOEXEC, dir_fd=proc)
+        # The kernel makes no second one until the zygote is back in its own.
+        self._return = libc.PreparedCall("setns", own, libc.CLONE_NEWPID)
+        self._new_pids = libc.PreparedCall("unshare", libc.CLONE_NEWPID)
+        self._new_rest = libc.PreparedCall("unshare", _OF_A_CANDIDATE)
+        flags = libc.MS_NOSUID | libc.MS_NODEV | libc.MS_NOEXEC
+        options = f"size={walls.TMP_BYTES},nr_inodes={walls.TMP_FILES},mode=777"
+        self._mount = libc.PreparedCall("mount", "tmpfs", scratch, "tmpfs", flags, options)
+        self._drop = (
+            *libc.prepare_capability_drop(),
+            libc.prepare_prctl(libc.PR_SET_DUMPABLE, 0),
+        )
 
     def before_fork(self) -> None:
         """In the zygote: the next child is the first process of a new pid namespace."""
-        # The kernel makes no second one until the zygote is back in its own.
-        libc.call("setns", self._own, libc.CLONE_NEWPID)
-        libc.call("unshare", libc.CLONE_NEWPID)
+        self._return()
+        self._new_pids()
 
     def after_fork(self, *, cpu_s: int) -> None:
         """In that child: the other namespaces, and an empty folder to work in."""
-        libc.call("unshare", _OF_A_CANDIDATE)
+        self._new_rest()
         _write_maps(self._proc, "self", (walls.NOBODY, walls.NOBODY))
-        flags = libc.MS_NOSUID | libc.MS_NODEV | libc.MS_NOEXEC
-        options = f"size={walls.TMP_BYTES},nr_inodes={walls.TMP_FILES},mode=777"
-        libc.mount("tmpfs", self.scratch, "tmpfs", flags, options)
+        self._mount()
         os.chdir(self.scratch)
         walls.limit_cpu(cpu_s)
-        libc.drop_capabilities(bounding=False)
-        libc.prctl(libc.PR_SET_DUMPABLE, 0)
+        # Counted in the new user namespace: what else this user runs makes no difference.
+        walls.limit_threads(walls.THREADS)
+        for drop in self._drop:
+            drop()
 
     def seal(self, *kept: int) -> None:
         """In every process of the candidate, last: close all descriptors but `kept`, and filter."""
-        walls.seal(kept=kept, threads=walls.THREADS, own_files=True)
+        walls.close_all_but(kept)
+        self._filter.install()
 
     def reap(self, first: int) -> int:
         """In the zygote: wait until nothing is left; return the status as a shell does."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import os
 from struct import pack
 
 from . import libc, syscalls
@@ -48,34 +49,45 @@ _STRETCH = 8
 _SET_MODE_FILTER = 1
 # Stands where the pid will be. No number of a call and no constant of a rule looks like it.
 _ANY_PID = 0xFEDC_BA98
-_assembled: dict[tuple[str, bool], bytes] = {}
 
 
 class _Program(ctypes.Structure):
-    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
 
 
-def install(pid: int, *, own_files: bool = False) -> None:
-    """Put the filter on this process, which must have one thread and the number `pid`, for good.
+class PreparedFilter:
+    """The filter, but for the number of the process that it is for.
 
-    With `own_files` the candidate may also make, change and delete files: it needs its own root.
+    A zygote makes it before it forks: its children then write to few pages.
     """
-    libc.forbid_new_privileges()
-    code = build_filter(libc.MACHINE, pid=pid, own_files=own_files)
-    argument = _Program(len(code) // 8, code)
-    libc.syscall("seccomp", _SET_MODE_FILTER, 0, ctypes.byref(argument))
+
+    def __init__(self, *, own_files: bool = False) -> None:
+        """Assemble the filter.
+
+        With `own_files` the candidate may also make, change and delete files: it needs its own
+        root.
+        """
+        code = build_filter(libc.MACHINE, pid=_ANY_PID, own_files=own_files)
+        self._words = (ctypes.c_uint32 * (len(code) // 4)).from_buffer_copy(code)
+        self._places = [place for place, word in enumerate(self._words) if word == _ANY_PID]
+        self._program = _Program(len(code) // 8, ctypes.addressof(self._words))
+        self._install = libc.prepare_syscall(
+            "seccomp", _SET_MODE_FILTER, 0, ctypes.byref(self._program)
+        )
+
+    def install(self) -> None:
+        """Put it on this process, which must have one thread and no_new_privs, for good."""
+        pid = os.getpid()
+        for place in self._places:
+            self._words[place] = pid
+        self._install()
 
 
 def build_filter(machine: str, *, pid: int, own_files: bool = False) -> bytes:
-    """The filter for the process `pid`, as the kernel reads it: 8 bytes per instruction.
-
-    Most of the work is done once: a zygote calls this before it forks.
-    """
+    """The filter for the process `pid`, as the kernel reads it: 8 bytes per instruction."""
     if pid < 1:
         raise ValueError(f"`{pid}` is not the number of a process")  # 0 and below are groups
-    if (machine, own_files) not in _assembled:
-        _assembled[machine, own_files] = _assemble(machine, own_files=own_files)
-    return _assembled[machine, own_files].replace(pack("=I", _ANY_PID), pack("=I", pid))
+    return _assemble(machine, own_files=own_files).replace(pack("=I", _ANY_PID), pack("=I", pid))
 
 
 def _assemble(machine: str, *, own_files: bool) -> bytes:

@@ -143,12 +143,12 @@ def _make_redefined(base: Any, name: str) -> Callable[..., Any] | None:
 
 def make_value(link: Link, number: int, base: Any, kind: Any) -> Any:
     """Make a builtin value for the object that the candidate knows by that number."""
-    value = kind.__new__(kind) if type(base) in _MUTABLE else _make_fixed(kind, base)
+    value = kind.__new__(kind) if type(base) in _MUTABLE else _make_constant(kind, base)
     value.__dict__.update(_p_link=link, _p_there=["h", number], _p_name=kind.__name__)
     return value
 
 
-def _make_fixed(kind: Any, base: Any) -> Any:
+def _make_constant(kind: Any, base: Any) -> Any:
     """An instance of `kind` with the value of `base`."""
     return type(base).__new__(kind, base)
 

@@ -386,14 +386,6 @@ def take_snapshot(containers: list[Any], encoder: Encoder) -> list[str]:
     return [dumps(encoder.encode_contents(container)) for container in containers]
 
 
-def rehearse() -> None:
-    """Pass some values once before the first fork, so that caches are warm in every fork."""
-    known: list[Any] = []
-    forms = Encoder(known).encode(([1, 2], {"a": 1.5}, {3}, "text", None))
-    take_snapshot(known, Encoder(known))
-    Decoder([]).decode(unpack(pack(forms)))
-
-
 def _standard_name(value: Any) -> str | None:
     kind = type(value)
     if kind.__name__ not in _STANDARD_VALUES.get(kind.__module__, ()):

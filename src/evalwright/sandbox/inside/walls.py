@@ -71,11 +71,12 @@ def close_all_but(kept: tuple[int, ...]) -> None:
     os.closerange(low, 4096)
 
 
-def prepare(*, own_files: bool) -> None:
-    """In the zygote: set limits that its children inherit, and build the filter once."""
+def prepare(*, own_files: bool) -> seccomp.PreparedFilter:
+    """In the zygote: set what its children inherit, and return the filter for each of them."""
     for kind, value in _LIMITS.items():
         _set_limit(kind, value, value)
-    seccomp.build_filter(libc.MACHINE, pid=1, own_files=own_files)
+    libc.forbid_new_privileges()
+    return seccomp.PreparedFilter(own_files=own_files)
 
 
 def limit_cpu(cpu_s: int) -> None:
@@ -84,15 +85,9 @@ def limit_cpu(cpu_s: int) -> None:
     _set_limit(resource.RLIMIT_CPU, cpu_s, cpu_s + 1)
 
 
-def seal(*, kept: tuple[int, ...], threads: int, own_files: bool) -> None:
-    """In each process, last: keep no descriptors but `kept`, and no calls but those on the list.
-
-    `threads` includes what the user already runs where the kernel counts that. It is set here and
-    not earlier, because the zygote must always be able to fork.
-    """
-    close_all_but(kept)
+def limit_threads(threads: int) -> None:
+    """Limit the threads of a candidate's user, which include the processes around them."""
     _set_limit(resource.RLIMIT_NPROC, threads, threads)
-    seccomp.install(os.getpid(), own_files=own_files)
 
 
 def _set_limit(kind: int, soft: int, hard: int) -> None:

@@ -1,13 +1,12 @@
 """Frames over a stream socket: their length, then JSON.
 
 Candidate and evaluator take turns, so nothing follows a frame until it is answered. The engine
-sends its one job with a longer head.
+sends its one job as text, with a longer head.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import read, write
 
 MAX_BYTES = 8 * 1024**2
@@ -17,6 +16,7 @@ SILENCES = 10
 _HEAD_BYTES = 4
 _JOB_HEAD_BYTES = 8
 _CHUNK_BYTES = 1 << 16
+_CONFINED = b"."
 _JOB_CHUNK_BYTES = 1 << 20
 
 
@@ -60,6 +60,22 @@ def receive(
     return b"".join(chunks)
 
 
+def report_confinement(fd: int) -> None:
+    """Before the first frame: say that this process cannot do harm any more."""
+    write(fd, _CONFINED)
+
+
+def receive_confinement(fd: int) -> bool:
+    """Wait until the other process is confined; return False if it has gone before."""
+    while True:
+        try:
+            return read(fd, len(_CONFINED)) == _CONFINED
+        except BlockingIOError:  # it was silent for a while
+            continue
+        except OSError:
+            return False
+
+
 def _read(fd: int, report_silence: Callable[[], None] | None) -> bytes:
     while True:
         try:
@@ -74,11 +90,24 @@ def _read(fd: int, report_silence: Callable[[], None] | None) -> bytes:
         return chunk
 
 
+def pack_job(nonce: str, source: str, targets: Sequence[str]) -> bytes:
+    """What the engine sends: a line with the sizes of the parts, and the parts."""
+    parts = [part.encode("utf-8", "surrogatepass") for part in (nonce, source, *targets)]
+    body = b" ".join(b"%d" % len(part) for part in parts) + b"\n" + b"".join(parts)
+    return len(body).to_bytes(_JOB_HEAD_BYTES, "big") + body
+
+
 def read_job(fd: int) -> tuple[str, str, list[str]]:
     """Read nonce, source and targets from the engine, and nothing after them."""
     size = int.from_bytes(_read_exactly(fd, _JOB_HEAD_BYTES), "big")
-    job = json.loads(_read_exactly(fd, size))
-    return job["nonce"], job["source"], job["targets"]
+    sizes, _, rest = _read_exactly(fd, size).partition(b"\n")
+    parts, start = [], 0
+    for length in sizes.split():
+        end = start + int(length)
+        parts.append(rest[start:end].decode("utf-8", "surrogatepass"))
+        start = end
+    nonce, source, *targets = parts
+    return nonce, source, targets
 
 
 def _read_exactly(fd: int, size: int) -> bytes:

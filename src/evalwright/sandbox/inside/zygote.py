@@ -15,8 +15,9 @@ each who does:
     plain    one process that is candidate and evaluator, as plain Python would run it
     split    an evaluator and the candidate's process
     both     the split evaluator; when it has finished, the plain one, which is forked before and
-             waits for its job. No process that has held a target runs before the split verdict is
-             complete, so nothing can carry a target to the candidate that it rests on.
+             waits. Its job waits in its socket, where only the kernel can read it. No process that
+             has held a target runs before the split verdict is complete, so nothing can carry a
+             target to the candidate that it rests on.
 
 Source and targets never pass through here: an evaluator reads them from its socket after it has
 forked the candidate's process. When the engine's end closes, everything ends.
@@ -41,7 +42,7 @@ from . import (
     libc,
     namespaces,
     packages,
-    values,
+    rehearsal,
     walls,
     wire,
 )
@@ -49,7 +50,6 @@ from . import (
 Cell = namespaces.NamespaceCell | landlock.LandlockCell
 
 PACKET_BYTES = 1 << 16
-_WALLED = b"."
 # What candidates import most. Each makes every fork a little slower, so none is large or rare, or
 # runs something at every fork (`random` does).
 _WARM = (
@@ -64,8 +64,7 @@ def main(control_fd: int) -> NoReturn:
     control = _socket.socket(fileno=control_fd)
     os.set_inheritable(control_fd, False)  # noqa: FBT003 - it has no name
     cell = _enter(control)
-    judging.rehearse()
-    values.rehearse()
+    rehearsal.run()
     # All this stays: the collector of a child need not look at it, nor copy its pages.
     gc.collect()
     gc.freeze()
@@ -126,13 +125,20 @@ def _run_candidate(
 def _run_first_process(cell: Cell, order: dict[str, Any], descriptors: tuple[int, ...]) -> NoReturn:
     """The evaluator; its children are the candidate, and the plain evaluator if there is one."""
     job, output, *plain = descriptors
+    follower = None
+    kept = [job]
     try:
         # Opened anew: its flags are shared by all who share the descriptor.
         os.dup2(os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC), 0)
         cell.after_fork(cpu_s=order["cpu_s"])
         if order["verdicts"] == "plain":
             os._exit(_wait_for(_fork_plain(cell, job, output)))
-        waiting = _fork_plain(cell, *plain) if plain else None
+        if plain:
+            plain_job, plain_output = plain
+            wait, start = os.pipe()
+            waiting = _fork_plain(cell, plain_job, plain_output, wait)
+            follower = evaluator.Follower(waiting, start, cell.scratch)
+            kept.append(start)
         _print_to(output)
         near, far = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
         channel, candidates = near.fileno(), far.detach()
@@ -140,38 +146,36 @@ def _run_first_process(cell: Cell, order: dict[str, Any], descriptors: tuple[int
         if not child:
             _run_second_process(cell, candidates)
         os.close(candidates)
-        if os.read(channel, 1) != _WALLED:
-            _report_broken(job, OSError("the candidate's process could not be confined"))
-        wait = pack("ll", *divmod(order["silence_us"], 1_000_000))
-        near.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVTIMEO, wait)
+        silence = pack("ll", *divmod(order["silence_us"], 1_000_000))
+        near.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVTIMEO, silence)
         near.detach()
-        cell.seal(job, channel)
+        cell.seal(*kept, channel)
     except BaseException as error:  # noqa: BLE001 - the zygote's loop must not go on in here
         _report_broken(job, error)
-    evaluator.main(job, channel, child, leave=None if waiting is None else cell.scratch)
-    os._exit(_wait_for(waiting or child))
+    evaluator.main(job, channel, child, follower)
+    os._exit(_wait_for(follower.process if follower else child))
 
 
-def _fork_plain(cell: Cell, job: int, output: int) -> int:
+def _fork_plain(cell: Cell, job: int, output: int, wait: int = -1) -> int:
     """Fork a candidate that is its own evaluator: the first process would ignore its own signals.
 
-    It waits for its job.
+    With `wait` it reads its job when a byte comes there, and ends if none does.
     """
+    kept = (job,) if wait < 0 else (job, wait)
     child = os.fork()
     if child:
-        os.close(job)
-        os.close(output)
+        _close_all((*kept, output))
         return child
     try:
         _print_to(output)
-        cell.seal(job)
+        cell.seal(*kept)
     except BaseException as error:  # noqa: BLE001 - the zygote's loop must not go on in here
         _report_broken(job, error)
-    try:
-        order = wire.read_job(job)
-    except EOFError:
-        os._exit(0)  # it is not needed
-    return judging.judge_in_process(job, *order)
+    if wait >= 0:
+        if not os.read(wait, 1):
+            os._exit(0)  # it is not needed
+        os.close(wait)
+    return judging.judge_in_process(job, *wire.read_job(job))
 
 
 def _wait_for(child: int) -> int:
@@ -186,7 +190,7 @@ def _print_to(output: int) -> None:
 def _run_second_process(cell: Cell, channel: int) -> NoReturn:
     try:
         cell.seal(channel)
-        os.write(channel, _WALLED)
+        wire.report_confinement(channel)
     except BaseException as error:  # noqa: BLE001 - the zygote's loop must not go on in here
         os.write(2, f"{error}\n".encode())
         os._exit(1)

@@ -28,7 +28,7 @@ from msgspec import Struct
 from evalwright.errors import ModelError
 from evalwright.ports import Case, Model
 from evalwright.scorers.base import cut, find_model
-from evalwright.types import Completion, Message, Request
+from evalwright.types import Completion, JudgedAnswer, Message, Request
 
 MORE_TOKENS_HINT = "increase the judge's `max_tokens`, or the equivalent parameter of its API"
 DATA_NOTE = (
@@ -109,10 +109,12 @@ async def ask(
     *,
     schema: ReplySchema | None,
     plain_messages: Sequence[Message] | None = None,
+    judged: JudgedAnswer | None = None,
 ) -> JudgeReply:
     """Return the judge's reply; ModelError names the judge if the query fails.
 
-    `plain_messages` are sent instead of `messages` if the server rejects the schema.
+    `plain_messages` are sent instead of `messages` if the server rejects the schema. `judged` tells
+    a recorded judge which of several requests about an answer this is.
     """
     model = find_model(case, model_key)
     refusals = _refusals.setdefault(asyncio.get_running_loop(), {})
@@ -120,13 +122,13 @@ async def ask(
     try:
         if schema is not None and identity not in refusals:
             try:
-                completion = await _complete(case, model, messages, schema)
+                completion = await _complete(case, model, messages, schema, judged)
                 return _make_reply(completion, structured=True)
             except ModelError as error:
                 if error.kind in _UNRELATED_KINDS or not _MENTIONS_SCHEMA.search(error.message):
                     raise
                 refusals[identity] = cut(error.message, _MOST_QUOTED)
-        completion = await _complete(case, model, plain_messages or messages, None)
+        completion = await _complete(case, model, plain_messages or messages, None, judged)
     except ModelError as error:  # a sample may involve several models: name this one
         raise ModelError(
             error.kind,
@@ -146,13 +148,18 @@ async def ask(
 
 
 async def _complete(
-    case: Case, model: Model, messages: Sequence[Message], schema: ReplySchema | None
+    case: Case,
+    model: Model,
+    messages: Sequence[Message],
+    schema: ReplySchema | None,
+    judged: JudgedAnswer | None,
 ) -> Completion:
     request = Request(
         messages=tuple(messages),
         sample=case.sample,
         trial=case.trial,
         input=None if schema is None else {"response_format": schema.response_format},
+        judged=judged,
         takes_all=True,  # an empty reply or a refusal becomes a failure that quotes it
     )
     return await model.complete(request)

@@ -6,7 +6,7 @@ A reply without a verdict is never a score: the sample fails, and the failure qu
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Struct, structs
 from pydantic import AfterValidator
@@ -20,7 +20,7 @@ from evalwright.scorers.judging.shown_text import ShownText, list_judged_texts
 from evalwright.scorers.judging.verdicts import NoVerdict, ParsedReply, VerdictReader, read_verdict
 from evalwright.templates import Template
 from evalwright.text.bounded_pattern import BoundedPattern
-from evalwright.types import Message, Score
+from evalwright.types import JudgedAnswer, Message, Score
 
 _REASONING_KEYS = ("reasoning", "reason", "explanation", "rationale")
 
@@ -51,6 +51,8 @@ class VerdictScorer(ScorerSpec):
 
     prompt_fields: ClassVar[tuple[str, ...]] = ()
     """The fields whose text is not fenced in the prompt."""
+    orders: ClassVar[tuple[Literal["answer", "opponent"] | None, ...]] = (None,)
+    """What is shown first in each request about an answer; None if nothing else is shown."""
     is_structured: ClassVar[bool] = True
     """Whether the reply is constrained by a JSON schema, if the server accepts it."""
 
@@ -100,11 +102,16 @@ class VerdictScorer(ScorerSpec):
         return structs.replace(score, reason=verdict.reasoning or score.reason, metadata=metadata)
 
     async def ask_verdict(
-        self, case: Case, messages: Sequence[Message], shown: ShownText
+        self,
+        case: Case,
+        messages: Sequence[Message],
+        shown: ShownText,
+        *,
+        judged: JudgedAnswer | None = None,
     ) -> JudgeVerdict:
         """Query the judge with these messages; raise `NoVerdict` if the reply has no verdict."""
         schema = self.reply_schema if self.is_structured else None
-        reply = await ask(case, self.model_key, messages, schema=schema)
+        reply = await ask(case, self.model_key, messages, schema=schema, judged=judged)
         parsed = self._read(reply, shown)
         texts = (parsed.fields.get(key) for key in _REASONING_KEYS)
         reasoning = next((text for text in texts if isinstance(text, str) and text.strip()), None)

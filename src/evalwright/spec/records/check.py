@@ -92,7 +92,7 @@ def validate_file(path: str | Path) -> Validated:
     return result
 
 
-def validate_task(record: Any) -> TaskSpec:
+def validate_task(record: object) -> TaskSpec:
     """Return a decoded record as a `TaskSpec`, or raise `InvalidTask` with every error in it.
 
     >>> ew.validate_task({"task_id": "sum", "category": "arithmetic"})

@@ -10,7 +10,7 @@ from tests.spec.records.made import lint_tasks
 
 from evalwright.spec.records.lint.corpus import PromptCorpus
 from evalwright.spec.records.lint.linter import Linter
-from evalwright.spec.records.lint.several_records import SimilarPrompts
+from evalwright.spec.records.lint.several_records import SimilarTexts
 from evalwright.spec.records.lint.words import split_words
 from evalwright.types import Example, TaskSpec
 
@@ -182,7 +182,8 @@ def test_the_index_finds_what_comparing_all_pairs_finds(seed: int) -> None:
         <= min(4, max(len(texts[corpus.first(one)]), len(texts[corpus.first(other)])) // 20)
     }
     assert {
-        (corpus.first(a), corpus.first(b)) for a, b in SimilarPrompts(corpus).pairs()
+        (corpus.first(a), corpus.first(b))
+        for a, b in SimilarTexts(corpus, may_match=corpus.share_a_target).pairs()
     } == expected
 
 

@@ -55,6 +55,8 @@ SCORER_VARIABLES = (
     *("trace", "input_prompt"),
 )
 """Variables of `objects.variables` when there is an answer."""
+METRIC_VARIABLES = ("sample", "model")
+"""Variables of the templates of a metric."""
 _VARIABLES: Mapping[str, tuple[str, ...]] = {
     "solver": ("sample",),
     "scorers": SCORER_VARIABLES,
@@ -227,7 +229,8 @@ def check_variables(document: Any) -> Iterator[Fault]:
             names = _conversation_variables(path) if is_conversation else known
             yield from _unknown_variables(template, path, names)
         for path, expression in find_parts(component, Native, ("definition", part)):
-            yield from _unknown_variables(expression, path, known)
+            names = METRIC_VARIABLES if "metrics" in path else known
+            yield from _unknown_variables(expression, path, names)
 
 
 def _conversation_variables(path: FieldPath) -> tuple[str, ...]:

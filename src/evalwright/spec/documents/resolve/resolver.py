@@ -529,5 +529,4 @@ def _list_result_sources(
         entity = datasets.get(key)
         origin: Any = getattr(entity.document, "origin", None) if entity else None
         if getattr(origin, "type", "") == "task_result":
-            plain = not origin.filters and origin.missing == "absent"
-            yield key, origin.key, plain and len(spec.dataset_keys) == 1
+            yield key, origin.key, origin.is_unchanged and len(spec.dataset_keys) == 1

@@ -35,11 +35,37 @@ def phrase(words: Iterable[bytes]) -> Phrase:
     return tuple(map(crc32, words))
 
 
-class PromptCorpus:
-    """The prompts so far, each distinct wording once. `add` returns the number of a prompt."""
+class WordTable:
+    """The words of texts, four bytes per word, up to a limit."""
 
     def __init__(self, most_words: int = MOST_WORDS) -> None:
         self.most_words = most_words
+        self.kinds = array("Q")
+        """Text → what must be equal for a comparison, such as its numbers and symbols."""
+        self.words = array("I")
+        self.starts = array("Q", [0])
+        """Start of each text's words, and the end of the last text's."""
+        self.left_out = 0
+        """Number of texts beyond the limit."""
+
+    def append(self, kind: int, words: "array[int]") -> None:
+        """Add a text; beyond the limit, without its words."""
+        self.kinds.append(kind)
+        if len(self.words) + len(words) > self.most_words:
+            self.left_out += 1
+        else:
+            self.words.extend(words)
+        self.starts.append(len(self.words))
+
+
+class PromptCorpus(WordTable):
+    """The prompts so far, each distinct wording once. `add` returns the number of a prompt.
+
+    Their kinds consist of category, examples, numbers and symbols.
+    """
+
+    def __init__(self, most_words: int = MOST_WORDS) -> None:
+        super().__init__(most_words)
         self._texts: dict[int, int] = {}
         """Rendered text, alone and with its category → first record with it."""
         self._wordings: dict[int, int] = {}
@@ -47,14 +73,6 @@ class PromptCorpus:
         self._targets: list[Phrase] = []
         self._records = array("Q")
         self.categories: list[str] = []
-        self.kinds = array("Q")
-        """Prompt → category, examples, numbers and symbols, which must be equal for a
-        comparison."""
-        self.words = array("I")
-        self.starts = array("Q", [0])
-        """Start of each prompt's words, and the end of the last prompt's."""
-        self.left_out = 0
-        """Number of prompts beyond the limit."""
 
     def __len__(self) -> int:
         return len(self._records)
@@ -69,7 +87,7 @@ class PromptCorpus:
 
     def add(self, record: int, task: TaskSpec, words: PromptWords) -> tuple[int, Seen]:
         """Add a record; return the number of its prompt and its similarities to earlier records."""
-        text = _digest(normalize(render(task)).encode())
+        text = digest(normalize(render(task)).encode())
         anywhere = self._texts.setdefault(text, record)
         first_record = self._texts.setdefault(text ^ crc32(task.category.encode()), record)
         same_text = None if first_record == record else first_record
@@ -78,21 +96,16 @@ class PromptCorpus:
         examples = [
             text for shot in task.few_shot_examples for text in (shot.prompt, shot.completion)
         ]
-        kind = _digest("\0".join([task.category, *examples, ""]).encode() + words.exact)
+        kind = digest("\0".join([task.category, *examples, ""]).encode() + words.exact)
         targets = phrase(normalize(target).encode() for target in task.targets)
         # A prompt without words is compared only as text.
-        wording = _digest(b"%d " % kind + (spoken.tobytes() or task.prompt.encode()))
+        wording = digest(b"%d " % kind + (spoken.tobytes() or task.prompt.encode()))
         prompt = self._wordings.setdefault(wording, len(self))
         if prompt == len(self):
             self.categories.append(task.category)
             self._targets.append(targets)
             self._records.append(record)
-            self.kinds.append(kind)
-            if len(self.words) + len(spoken) > self.most_words:
-                self.left_out += 1
-            else:
-                self.words.extend(spoken)
-            self.starts.append(len(self.words))
+            self.append(kind, spoken)
             return prompt, Seen(same_text, elsewhere)
         known = self._targets[prompt]
         contradicts = set(known).isdisjoint(targets)
@@ -144,5 +157,6 @@ def blocks(starts: Integers) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-def _digest(data: bytes) -> int:
+def digest(data: bytes) -> int:
+    """Return a 64-bit hash that is the same on every machine."""
     return int.from_bytes(blake2b(data, digest_size=8).digest())

@@ -59,13 +59,13 @@ median distance from the median. Iglewicz & Hoaglin (1993), How to Detect and Ha
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
 from math import erfc, exp, log, pi, sqrt
 from statistics import median
 
-from evalwright.spec.records.lint.corpus import PromptCorpus, blocks, codes
+from evalwright.spec.records.lint.corpus import PromptCorpus, WordTable, blocks, codes
 from evalwright.spec.records.lint.findings import (
     Finding,
     LintedRecord,
@@ -137,10 +137,11 @@ class NearDuplicate(Rule):
         if len(self._corpus) < _FEWEST_PROMPTS:
             return
         neighbors: dict[int, set[int]] = {}
-        for first, second in SimilarPrompts(self._corpus).pairs():
+        similar = SimilarTexts(self._corpus, may_match=self._corpus.share_a_target)
+        for first, second in similar.pairs():
             neighbors.setdefault(first, set()).add(second)
             neighbors.setdefault(second, set()).add(first)
-        for prompt in _all_but_the_first(neighbors):
+        for prompt in all_but_the_first(neighbors):
             nearest = self._places.describe(self._corpus.first(min(neighbors[prompt])))
             detail = (
                 f"nearly the same words as {nearest}, the same numbers and a target in common: "
@@ -149,7 +150,7 @@ class NearDuplicate(Rule):
             yield Finding(self._corpus.first(prompt), self.name, "prompt", detail)
 
 
-def _all_but_the_first(neighbors: dict[int, set[int]]) -> Iterable[int]:
+def all_but_the_first(neighbors: dict[int, set[int]]) -> Iterable[int]:
     """Yield all members of each connected group except the smallest."""
     seen: set[int] = set()
     for start in sorted(neighbors):
@@ -164,11 +165,14 @@ def _all_but_the_first(neighbors: dict[int, set[int]]) -> Iterable[int]:
                 yield neighbour
 
 
-class SimilarPrompts:
-    """Compares all prompts of a corpus. It needs numpy, whose import takes 0.1 s."""
+class SimilarTexts:
+    """Compares all texts of a table. It needs numpy, whose import takes 0.1 s.
 
-    def __init__(self, corpus: PromptCorpus) -> None:
-        self._corpus = corpus
+    `may_match` says whether two texts should be compared at all.
+    """
+
+    def __init__(self, corpus: WordTable, *, may_match: Callable[[int, int], bool]) -> None:
+        self._may_match = may_match
         self._words = np.frombuffer(corpus.words, np.uint32)
         self._starts = np.frombuffer(corpus.starts, np.uint64).astype(np.int64)
         self._kinds = np.frombuffer(corpus.kinds, np.uint64)
@@ -176,9 +180,9 @@ class SimilarPrompts:
         self._own_words = lru_cache(maxsize=1024)(self._without_templates)
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        """Yield the pairs of prompts that are nearly the same and share a target, in order."""
+        """Yield the pairs of texts that are nearly the same and may match, in order."""
         for first, second in self._candidates():
-            if self._corpus.share_a_target(first, second) and self._are_near(first, second):
+            if self._may_match(first, second) and self._are_near(first, second):
                 yield first, second
 
     def _candidates(self) -> Iterator[tuple[int, int]]:

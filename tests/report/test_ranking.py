@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evalwright.plan.outline import PrimaryMetric, TaskOutline
-from evalwright.report.leaderboard import compare_pairs, find_ranked_tasks, rank_models
+from evalwright.report.ranking import compare_pairs, find_ranked_tasks, rank_models
 from evalwright.report.report import LeaderboardRow
 from evalwright.stats.arrays import Floats
 

@@ -4,7 +4,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from evalwright.stats.paired_tests import holm, mcnemar_exact, sign_flip_test
+from evalwright.stats.significance import holm, mcnemar_exact, sign_flip_test
 
 
 def binomial_p(wins: int, losses: int) -> float:

@@ -1,8 +1,8 @@
 """Show the progress of a run: a display that is redrawn on a terminal, new lines elsewhere.
 
-On a terminal there is one line, and below it one line per model if several are compared. A line
-never breaks: parts drop out until it fits. What is drawn is erased before anything else is printed
-and when the run ends or is interrupted.
+In a notebook, one line of plain text is replaced. On a terminal there is one line, and below it one
+line per model if several are compared. A line never breaks: parts drop out until it fits. What is
+drawn is erased before anything else is printed and when the run ends or is interrupted.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from evalwright.cli.messages import print_message, write_message
+from evalwright.report.messages import print_message, write_message
 from evalwright.report.tables import dollars, shorten
 from evalwright.text.visible import visible
 from evalwright.types import Outcome
@@ -26,6 +26,8 @@ _SECONDS_BETWEEN = 0.1
 _SECONDS_BETWEEN_LINES = 30.0
 _WIDEST_BAR, _NARROWEST_BAR, _BAR_DROPS = 30, 6, 6
 _DUMB = "dumb"
+_NOTEBOOK = "ipykernel"
+"""The module of the process that runs the cells of a notebook."""
 
 
 class LinePart(NamedTuple):
@@ -42,6 +44,9 @@ class TerminalProgress:
     def __init__(self) -> None:
         self.interrupted = False
         self._live = sys.stderr.isatty() and os.environ.get("TERM") != _DUMB
+        self._replaces_line = not self._live and _NOTEBOOK in sys.modules
+        self._width = 0
+        """Characters of the line in a notebook."""
         self._has_colour = "NO_COLOR" not in os.environ
         self._total = self._done = self._before = self._failed = self._tokens = 0
         self._cost: float | None = 0.0
@@ -82,10 +87,12 @@ class TerminalProgress:
             if self._live and self._scores is not None:
                 self._scores.add(outcome)
         now = monotonic()
-        if now - self._shown > (_SECONDS_BETWEEN if self._live else _SECONDS_BETWEEN_LINES):
+        if now - self._shown > self._seconds_between or self._is_last_line:
             self._shown = now
             if self._live:
                 self._draw(now)
+            elif self._replaces_line:
+                self._replace_line(now)
             else:
                 write_message(f"{self._plain_line(now)}\n")
 
@@ -162,7 +169,26 @@ class TerminalProgress:
             parts.append(LinePart(f"{self._counters.in_flight} in flight", 8))
         return parts
 
+    @property
+    def _seconds_between(self) -> float:
+        is_redrawn = self._live or self._replaces_line
+        return _SECONDS_BETWEEN if is_redrawn else _SECONDS_BETWEEN_LINES
+
+    @property
+    def _is_last_line(self) -> bool:
+        """Whether a notebook, which keeps the line, would otherwise not show the last outcome."""
+        return self._replaces_line and self._done >= self._total
+
+    def _replace_line(self, now: float) -> None:
+        """Write over the line: notebooks know carriage returns, and no other control characters."""
+        line = self._plain_line(now)
+        write_message(f"\r{line:<{self._width}}")
+        self._width = len(line)
+
     def _clear(self) -> None:
+        if self._width:
+            write_message("\n")
+            self._width = 0
         if self._live and self._drawn:
             up = f"\033[{self._drawn - 1}A" if self._drawn > 1 else ""
             write_message(f"\r{up}\033[J", color=True)
