@@ -189,7 +189,8 @@ def _columns(metadata: Any) -> Iterator[tuple[int, Any]]:
 
 def _find_width(metadata: Any, number: int) -> int:
     """Return the bytes of a value, which are a reference if it is a text of any length."""
-    return max(metadata.schema.column(number).length, 1)
+    length: int = metadata.schema.column(number).length
+    return max(length, 1)
 
 
 def _plan_reading(metadata: Any) -> tuple[list[str], int]:

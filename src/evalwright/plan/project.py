@@ -442,11 +442,11 @@ def _find_filled_in(project: Project, environment: Mapping[str, str]) -> Iterato
             if "parameters" not in path:
                 yield from (value for value in values if not is_address(value))
     for entity in project.datasets.values():
-        for path, text in find_parts(entity.part.raw.data, Authored):
+        for path, written in find_parts(entity.part.raw.data, Authored):
             if path[-1] == "api_key":
-                yield str(text)
+                yield str(written)
             elif path[-1] in _ADDRESSES:
-                yield from find_credentials(text)
+                yield from find_credentials(written)
 
 
 def project_snippets(project: Project, specs: Sequence[ResolvedSpec]) -> Iterator[Snippet]:
