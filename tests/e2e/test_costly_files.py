@@ -96,7 +96,9 @@ def test_a_parquet_bomb_is_refused(tmp_path: Path, kind: str) -> None:
         "row groups": pa.array(["x" * 20_000_000]),
         "equal rows": pa.array([1] * 2_500_000),
         "equal texts": pa.array(["x" * 1000] * 20_000).dictionary_encode(),
-        "texts in lists": pa.array([{"b": ["x" * 10_000_000] + ["y" * 10_000_000] * 200}]),
+        "texts in lists": pa.ListArray.from_arrays(
+            [0, 100_000], pa.DictionaryArray.from_arrays([0] * 100_000, ["x" * 10_000_000])
+        ),  # a terabyte
         "values in lists": pa.array([[1] * 2_500_000]),
         "bytes": pa.array([b"x" * 100_000] * 200, pa.binary(100_000)),
     }[kind]
