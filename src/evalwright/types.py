@@ -428,13 +428,16 @@ class Outcome(Struct, frozen=True, kw_only=True):
     @property
     def is_wrong(self) -> bool:
         """Whether any score says so: by its verdict, or by its first truth value."""
+        judged = (self.scores, *(part.scores for part in self.parts))
         return any(
-            score.correct is False
-            or next((value for value in score.values.values() if isinstance(value, bool)), None)
-            is False
-            for scores in (self.scores, *(part.scores for part in self.parts))
+            score.correct is False or _first_truth_value(score.values) is False
+            for scores in judged
             for score in scores.values()
         )
+
+
+def _first_truth_value(values: Mapping[str, Json]) -> bool | None:
+    return next((value for value in values.values() if isinstance(value, bool)), None)
 
 
 class Run(Struct, frozen=True, kw_only=True):

@@ -132,6 +132,9 @@ def use_stored_runs(report: ew.Report) -> list[str]:
     rows: list[ew.ComparisonRow] = comparison.comparisons
     flips: list[ew.Flip] = comparison.flips
     lines = [str(verdict), str(verdict.holds), *(run.id for run in listed)]
+    same: dict[str, object] = {"id": 1}
+    problems = ew.check_dataset([same, same]).problems
+    lines += [f"{problem.check} {problem.count}" for problem in problems]
     lines += [f"{row.verdict} {row.difference} {row.n}" for row in rows]
     lines += [f"{flip.sample_id} {flip.kind}" for flip in flips]
     lines += [str(outcome.is_wrong) for outcome in report.samples(wrong=True)]
@@ -144,7 +147,6 @@ def use_records(path: Path) -> list[str]:
     issues: list[ew.Issue] = errors
     lines = [issue.message for issue in issues]
     lines += [finding.rule for finding in ew.lint(path)]
-    lines += [problem.check for problem in ew.check_dataset(ROWS).problems]
     score = ew.score_answer(record, "41")
     report = ew.run(path, models=["scripted/oracle"], limit=2, parameters={"temperature": 0})
     again = ew.score(report, tags={"again": "yes"})
