@@ -107,6 +107,16 @@ def test_files_with_hardly_any_rows_are_reported(
     assert report["rows"] == rows
 
 
+def test_a_document_without_a_list_of_rows_is_refused_and_not_empty(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"outputs": [{"question": "Who?"}]}')
+
+    done = evalwright("dataset", "check", "a.json", cwd=tmp_path)
+
+    assert done.returncode != 0
+    assert "a.json: expected a list of objects, got an object" in done.stderr
+    assert '`records: "$.outputs[*]"`' in done.stderr
+
+
 def test_leaks_between_two_files_fail_the_command_if_it_should(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text(HEADER + "7,What is 2 + 2 then?,1,2026-01-01,good\n")
     (tmp_path / "test.csv").write_text(

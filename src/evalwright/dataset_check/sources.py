@@ -71,8 +71,10 @@ class CheckedFile:
             yield from zip(count(0, -1), reader.rows(), strict=False)
         elif self._ending == ".json":
             json_file = JsonFile(self._path, skips_bad=True)
-            rows = json_file.rows()
-            yield from zip(json_file.lines(), rows, strict=False)
+            # The rows come first: only they refuse a document without a list.
+            yield from (
+                (line, row) for row, line in zip(json_file.rows(), json_file.lines(), strict=False)
+            )
             self._unreadable = json_file.unreadable
         else:
             lines = JsonLinesFile(self._path, skips_bad=True)
