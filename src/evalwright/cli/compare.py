@@ -41,7 +41,7 @@ from evalwright.errors import EvalwrightError
     "--cluster",
     metavar="FIELD",
     default="",
-    help="Treat samples with the same value as dependent, for example metadata.document.",
+    help="Treat samples with the same value of FIELD, such as metadata.document, as dependent.",
 )
 @click.option(
     "--flips",

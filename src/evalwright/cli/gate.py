@@ -71,7 +71,7 @@ from evalwright.spec.checking import Checking
     "--cluster",
     metavar="FIELD",
     default="",
-    help="Treat samples with the same value as dependent, for example metadata.document.",
+    help="Treat samples with the same value of FIELD, such as metadata.document, as dependent.",
 )
 @env_option
 @store_option
@@ -104,11 +104,11 @@ def command(  # noqa: PLR0913 - one option each
 
     RUN is a run id or a prefix of one, a run name, a tag (KEY=VALUE), or `latest` (the default).
     Prints every rule with its verdict, the reason and the confidence interval. Nothing is run.
-    With --baseline, each metric is compared with the same metric of another run, sample by sample:
-    it holds if the whole interval of the difference is above −margin. Exits with status 0 if
-    everything holds, 1 if a rule fails or a metric is worse, 5 if more samples are needed to
-    decide, 2 if nothing could be checked because a policy is invalid, a run does not exist, or its
-    report cannot be read.
+    With --baseline, each metric is compared with the same metric of another run, sample by sample.
+    The check passes if the whole confidence interval for the difference is above −margin. Exits
+    with status 0 if everything holds, 1 if a rule fails or a metric is worse, 5 if more samples are
+    needed to decide, 2 if nothing could be checked because a policy is invalid, a run does not
+    exist, or its report cannot be read.
     """
     check_writable(markdown)
     read = api.read_policies(policies, env=env)

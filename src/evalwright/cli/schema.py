@@ -14,7 +14,7 @@ def command(kind: str) -> None:
 
     `records` describes one line of a task file. `task`, `dataset`, `generator`, `model`,
     `evaluation`, `plan`, `policy` and `run` describe a project's YAML documents. `report` describes
-    the output of `evalwright run --json`, `perplexity` and `comparison`
-    that of `evalwright perplexity --json` and `evalwright compare --json`.
+    the output of `evalwright run --json`; `perplexity` and `comparison`
+    describe that of `evalwright perplexity --json` and `evalwright compare --json`.
     """
     click.echo(json.dumps(api.schema(kind), indent=2))

@@ -325,7 +325,7 @@ class FailureRow(Struct, frozen=True, kw_only=True):
 
 
 class LeftOutRow(Struct, frozen=True, kw_only=True):
-    """An invalid record that `--allow-bad-tasks` excluded, or a bad row that `on_bad_rows` did."""
+    """A record that `--allow-bad-tasks` excluded, or a row that `on_bad_rows` excluded."""
 
     file: str
     line: int
@@ -457,7 +457,7 @@ class Report(ReportBody, frozen=True, kw_only=True):
     """A report, with access to the outcomes that it was built from.
 
     `report[task]` and `report[task, model]` are the results of a task, with its `mean` and its
-    `metrics`. `len` and iteration are about the metrics of all tasks.
+    `metrics`. `len` and iteration cover the metrics of all tasks.
     """
 
     stored: Callable[..., Iterator[Outcome]]
