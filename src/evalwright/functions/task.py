@@ -115,7 +115,7 @@ class Task:
 
     @property
     def target(self) -> str:
-        """The column with the right answer; `UsageError` if it is unclear which."""
+        """The column with the right answer; `UsageError` if it is unclear which column that is."""
         columns = self.rows.columns
         if self._target:
             if self._target not in columns:

@@ -27,7 +27,7 @@ VERDICT_SCORES = {
     LABELER: "label",
     PAIRWISE: "verdict",
 }
-"""The scorers whose verdicts can be compared with those of people, and the score that holds the verdict."""
+"""Scorers whose verdicts can be compared with those of people, and the score with the verdict."""
 
 Compared = Literal["labels", "is_correct", "scores"]
 

@@ -483,7 +483,7 @@ class Report(ReportBody, frozen=True, kw_only=True):
         return to_markdown(self, keys=keys)
 
     def to_html(self, *, keys: bool = False) -> str:
-        """Return a page in one HTML file, with the same tables: no scripts, nothing to load."""
+        """Return one HTML file with the same tables. It contains no scripts and loads nothing."""
         from evalwright.report.html import to_html
 
         return to_html(self, keys=keys)
