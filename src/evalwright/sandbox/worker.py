@@ -312,7 +312,9 @@ class _CandidateWatch:
                 while self._status is None:
                     left = max(0.0, self._deadline - time.monotonic())
                     for key, events in selector.select(min(_LOOK_S, left)):
-                        key.data(events)
+                        # What an earlier one has unregistered or changed is looked at anew.
+                        if selector.get_map().get(key.fileobj) == key:
+                            key.data(events)
                     if self._status is None:
                         self._end_if_due(stop)
         finally:
