@@ -233,13 +233,10 @@ class CalibrationFigures(Struct, frozen=True, kw_only=True):
 
 
 class ScaledRow(Struct, frozen=True, kw_only=True):
-    """Confidences after temperature scaling: fitted on one half, evaluated on the other.
-
-    The values are null if no temperature could be fitted.
-    """
+    """Confidences after temperature scaling: fitted on one half, evaluated on the other."""
 
     reason: str
-    """Why the temperature is missing or unreliable; otherwise empty."""
+    """Why the temperature and all values are null, or why they are unreliable; else empty."""
     fitted_on: int
     """Number of answers used for fitting; all answers to a sample are in the same half."""
     n: int
