@@ -425,6 +425,20 @@ class Outcome(Struct, frozen=True, kw_only=True):
         """The first number of the first score; None if there is none."""
         return next((first_number(score.values) for score in self.scores.values()), None)
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether any score says so: by its verdict, or by its first truth value."""
+        judged = (self.scores, *(part.scores for part in self.parts))
+        return any(
+            score.correct is False or _first_truth_value(score.values) is False
+            for scores in judged
+            for score in scores.values()
+        )
+
+
+def _first_truth_value(values: Mapping[str, Json]) -> bool | None:
+    return next((value for name, value in values.items() if isinstance(value, bool)), None)
+
 
 class Run(Struct, frozen=True, kw_only=True):
     """One execution of a plan, as stored."""

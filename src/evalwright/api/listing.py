@@ -21,7 +21,6 @@ from evalwright.ports import Store
 from evalwright.registry import BUILT_IN, find_plugins, load, load_components, load_plugins
 from evalwright.report.headline import Headline
 from evalwright.report.moved import has_other_scores, pair_outcomes
-from evalwright.report.report import is_wrong
 from evalwright.report.runs import ListedRun, ShownRun
 from evalwright.session.stores import open_store
 from evalwright.types import Outcome, Run
@@ -122,7 +121,7 @@ def show_samples(  # noqa: PLR0913 - one keyword each
             wanted = failed in {None, outcome.failure is not None}
             of_these = (tasks is None or outcome.task in tasks) and model in {None, outcome.model}
             of_these = of_these and category in {None, _category_of(outcome)}
-            if wanted and of_these and (is_wrong(outcome) or not wrong):
+            if wanted and of_these and (outcome.is_wrong or not wrong):
                 yield outcome
         if category is not None and category not in categories:
             raise _unknown_category(run, category, list(categories))

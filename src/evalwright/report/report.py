@@ -501,7 +501,7 @@ class Report(ReportBody, frozen=True, kw_only=True):
         """
         for outcome in self.stored(failed=failed):
             if (
-                (not wrong or is_wrong(outcome))
+                (not wrong or outcome.is_wrong)
                 and task in {"", outcome.task}
                 and model in {"", outcome.model}
             ):
@@ -578,18 +578,6 @@ class TaskResult(NamedTuple):
         """The task's first metric; None if it could not be measured."""
         scores = [row for row in self.metrics if row.purpose == "score"]
         return scores[0].value if scores else None
-
-
-def is_wrong(outcome: Outcome) -> bool:
-    """Whether any score says so: by its verdict, or by its first truth value."""
-    judged = (outcome.scores, *(part.scores for part in outcome.parts))
-    return any(
-        score.correct is False
-        or next((value for value in score.values.values() if isinstance(value, bool)), None)  # noqa: PD011 - no frame
-        is False
-        for scores in judged
-        for score in scores.values()
-    )
 
 
 def _import_library(name: str) -> Any:

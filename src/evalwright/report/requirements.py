@@ -9,7 +9,7 @@ from heapq import nsmallest
 from typing import NamedTuple
 
 from evalwright.report.policies import compare
-from evalwright.report.report import MetricRow, PolicyRow, Report, is_wrong
+from evalwright.report.report import MetricRow, PolicyRow, Report
 from evalwright.report.tables import count_noun, join_lines, truncate
 from evalwright.text.visible import visible
 from evalwright.types import Outcome, first_number
@@ -140,7 +140,7 @@ def _find_worst(report: Report, unmet: Iterable[UnmetRequirement]) -> list[Outco
         score = _read_score(outcome, requirement.scorer)
         minimum = requirement.min_mean
         if minimum is None:
-            return outcome.failure is not None or is_wrong(outcome)
+            return outcome.failure is not None or outcome.is_wrong
         return outcome.failure is not None or (score is not None and score < minimum)
 
     def rank(outcome: Outcome) -> tuple[bool, float]:

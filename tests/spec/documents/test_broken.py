@@ -51,7 +51,7 @@ def field_docs(path: str) -> tuple[int, str]:
 
 DATASET = b"key: countries\ndisplay_name: Countries\nsource: {type: inline, smaples: []}\n"
 CARET = """\
-data.yaml:3:24: unknown_key: unknown key `smaples`; expected `filters`, `missing`, `samples`, `type`; did you mean `samples`?
+data.yaml:3:24: unknown_key: unknown key `smaples`; expected `columns`, `filters`, `missing`, `on_bad_rows`, `samples`, `type`; did you mean `samples`?
   source: {type: inline, smaples: []}
                          ^
 0 valid documents, 1 error: unknown_key 1
