@@ -418,6 +418,12 @@ def find_credentials(value: str) -> list[str]:
     return [credential for credential in found if len(credential) >= SHORTEST]
 
 
+def is_address(value: str) -> bool:
+    """Whether a value is a URL or the name of a host, with or without a port."""
+    value = value.strip()
+    return _URL.match(value) is not None or _HOST.fullmatch(value) is not None
+
+
 def is_secret_name(name: str) -> bool:
     """Whether a variable, a header or a parameter of this name holds a key."""
     return _SECRET_NAME.search(name.replace("-", "_")) is not None

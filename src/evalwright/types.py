@@ -437,7 +437,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 def _first_truth_value(values: Mapping[str, Json]) -> bool | None:
-    return next((value for name, value in values.items() if isinstance(value, bool)), None)
+    return next((value for value in values.values() if isinstance(value, bool)), None)
 
 
 class Run(Struct, frozen=True, kw_only=True):

@@ -29,22 +29,32 @@ def test_types_are_kept_as_far_as_json_has_them(tmp_path: Path) -> None:
             "g": [date(2026, 5, 12)] * 2,
             "h": [Decimal("1.50"), Decimal("2.00")],
             "i": [b"text", b""],
+            "j": pa.array([["k", None], None], pa.list_(pa.string(), 2)),
+            "l": pa.array([[("m", ["n"])], None], pa.map_(pa.string(), pa.list_(pa.string()))),
         },
     )
 
     assert list(file.rows()) == [
         {"a": 1, "b": "x", "c": [1, 2], "d": {"e": True}, "f": "2026-05-12T10:30:00+00:00",
-         "g": "2026-05-12", "h": 1.5, "i": "text"},
+         "g": "2026-05-12", "h": 1.5, "i": "text", "j": ["k", None], "l": [["m", ["n"]]]},
         {"a": None, "b": "y", "c": [], "d": {"e": None}, "f": "2026-05-12T10:30:00+00:00",
-         "g": "2026-05-12", "h": 2, "i": ""},
+         "g": "2026-05-12", "h": 2, "i": "", "j": None, "l": None},
     ]  # fmt: skip
-    assert file.header == ("a", "b", "c", "d", "f", "g", "h", "i")
+    assert file.header == ("a", "b", "c", "d", "f", "g", "h", "i", "j", "l")
 
 
 def test_rows_come_from_all_batches_in_their_order(tmp_path: Path) -> None:
     file = written(tmp_path, {"a": list(range(2500))})
 
     assert [row["a"] for row in file.rows()] == list(range(2500))
+
+
+def test_texts_that_are_stored_as_differences_are_read(tmp_path: Path) -> None:
+    table = pa.table({"a": [f"text {number}" for number in range(20)]})
+    options = {"use_dictionary": False, "column_encoding": {"a": "DELTA_BYTE_ARRAY"}}
+    parquet.write_table(table, tmp_path / "a.parquet", **options)
+
+    assert list(ParquetFile(tmp_path / "a.parquet").rows()) == table.to_pylist()
 
 
 def test_bytes_that_are_no_text_are_an_error_that_names_the_column(tmp_path: Path) -> None:

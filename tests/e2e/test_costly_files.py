@@ -85,7 +85,10 @@ def test_a_file_of_rows_is_refused(
     assert said in output
 
 
-@pytest.mark.parametrize("kind", ["row groups", "equal rows", "equal texts"])
+@pytest.mark.parametrize(
+    "kind",
+    ["row groups", "equal rows", "equal texts", "texts in lists", "values in lists", "bytes"],
+)
 def test_a_parquet_bomb_is_refused(tmp_path: Path, kind: str) -> None:
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -93,6 +96,11 @@ def test_a_parquet_bomb_is_refused(tmp_path: Path, kind: str) -> None:
         "row groups": pa.array(["x" * 20_000_000]),
         "equal rows": pa.array([1] * 2_500_000),
         "equal texts": pa.array(["x" * 1000] * 20_000).dictionary_encode(),
+        "texts in lists": pa.ListArray.from_arrays(
+            [0, 100_000], pa.DictionaryArray.from_arrays([0] * 100_000, ["x" * 10_000_000])
+        ),  # a terabyte
+        "values in lists": pa.array([[1] * 2_500_000]),
+        "bytes": pa.array([b"x" * 100_000] * 200, pa.binary(100_000)),
     }[kind]
     file = tmp_path / "a.parquet"
     options = {"use_dictionary": kind != "row groups", "compression": "zstd"}

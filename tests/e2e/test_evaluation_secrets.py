@@ -22,6 +22,7 @@ OURS = {
     "url": "Nz4Yb8Xe1Uo6Gk",
     "variable": "Vr2Mx7Kc5Jh9Wd",
     "literal": "gsk_Ar5Tp0Fs3Lq",
+    "plain_variable": "of-plain-words",
 }
 DOCUMENTS = {"run.yaml", ".env", "more.env", "rows.jsonl", "here.yaml", "there.yaml"}
 """Where the author has written them down."""
@@ -47,7 +48,8 @@ key: there
 config:
   url: $WHERE
   api_key: << secrets.FROM_RUN >>
-  custom_headers: {X-Token: $FILE_TOKEN, X-Other: $DOT_TOKEN, X-Id: $TENANT, X-Lit: gsk_Ar5Tp0Fs3Lq}
+  custom_headers: {X-Token: $FILE_TOKEN, X-Other: $DOT_TOKEN, X-Id: $TENANT, X-Lit: gsk_Ar5Tp0Fs3Lq,
+    X-Plain: $PLAIN}
 """
 EACH = """
 import os
@@ -99,7 +101,7 @@ def project(folder: Path, server: ModelServer) -> None:
     (folder / ".env").write_text(f"DOT_TOKEN={OURS['dot_env']}\n")
     (folder / "more.env").write_text(
         f"FILE_TOKEN={OURS['named_file']}\nWHERE={server.url}/chat/completions?c={OURS['url']}\n"
-        f"TENANT={OURS['variable']}\n"
+        f"TENANT={OURS['variable']}\nPLAIN={OURS['plain_variable']}\n"
     )
 
 

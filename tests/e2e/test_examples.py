@@ -423,9 +423,7 @@ def label(report: Any, row: Any) -> str:
 def test_every_example_is_expected_to_give_something() -> None:
     inside = {one.name for one in EXAMPLES.iterdir() if one.is_dir() and one.name[0] not in "._"}
 
-    assert (
-        inside - {"ci", "notebooks"} == set(FOLDERS) == set(EXPECTED)
-    )  # these have tests of their own
+    assert inside - {"ci", "notebooks"} == set(FOLDERS) == set(EXPECTED)
 
 
 @pytest.mark.parametrize("name", FOLDERS)

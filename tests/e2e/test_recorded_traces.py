@@ -162,3 +162,17 @@ def test_traces_of_a_service_are_scored_and_the_same_rows_are_seen_again(
     (tmp_path / "datasets" / "rows.yaml").unlink()
     for path in (one for one in tmp_path.rglob("*") if one.is_file() and one.name != "run.yaml"):
         assert KEY.encode() not in path.read_bytes(), path
+
+
+def test_the_key_of_a_service_is_redacted_if_the_service_says_it_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP", KEY)
+    source = SERVICES["phoenix"].replace("<< secrets.KEY >>", "$SHOP")
+    with ModelServer(recorded_by("phoenix", f"4, says {KEY}")) as server:
+        project(tmp_path, source.replace("ADDRESS", server.origin), "input")
+        report = ew.run("tasks/recorded.yaml")
+
+    (sample,) = report.samples()
+    assert "4, says [redacted]" in str(sample)
+    assert KEY not in str(sample)

@@ -105,6 +105,15 @@ def test_closed_streams_do_not_change_the_exit_code(folder: Path, name: str, clo
         assert again.returncode == 0, "no output went into the store"
 
 
+@pytest.mark.parametrize("name", ["--help", "help", "show"])
+def test_without_a_reader_every_command_exits_alike(folder: Path, name: str) -> None:
+    command = f"{EVALWRIGHT} {COMMANDS.get(name, name)}"
+
+    done = shell(f"({{ {command}; echo $? >&2; }} | true) 2>&1 | tail -n 1", folder)
+
+    assert done.stdout == "141\n"
+
+
 @pytest.mark.parametrize(
     ("command", "code", "said"),
     [

@@ -137,6 +137,27 @@ def test_an_export_has_no_secret_and_keeps_the_names_of_variables(
     }
 
 
+def test_an_address_is_shown_without_variables_and_credentials(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = project / "models" / "bot.yaml"
+    monkeypatch.setenv("BASE", "https://bot.example.com")
+    monkeypatch.setenv("TENANT", "of-plain-words")
+    shown = dict[str, object]()
+
+    for url in ("$BASE/$TENANT", "https://bot.example.com/hooks/T0AB12CD34EF56/v1"):
+        document.write_text(MODEL.replace(f"https://bot.example.com/v1/chat?key={KEY}", url))
+        (listed,) = (entity for entity in api.list_entities("model") if entity.key == "bot")
+        entity = api.show_entity("model", "bot")
+        assert listed.url == entity.url
+        shown[str(entity.url)] = entity.document["config"]["url"]
+
+    assert shown == {
+        "https://bot.example.com/[redacted]": "$BASE/$TENANT",
+        "https://bot.example.com/hooks/[redacted]/v1": "https://bot.example.com/hooks/[redacted]/v1",
+    }
+
+
 @pytest.mark.parametrize("key", ["capitals", "counting", "sums", "second-thoughts", "uniqueness"])
 def test_an_exported_task_says_the_same_as_the_task(key: str, project: Path) -> None:
     exported = api.export_entity("task", key)

@@ -132,6 +132,9 @@ def use_stored_runs(report: ew.Report) -> list[str]:
     rows: list[ew.ComparisonRow] = comparison.comparisons
     flips: list[ew.Flip] = comparison.flips
     lines = [str(verdict), str(verdict.holds), *(run.id for run in listed)]
+    same: dict[str, object] = {"id": 1}
+    problems = ew.check_dataset([same, same]).problems
+    lines += [f"{problem.check} {problem.count}" for problem in problems]
     lines += [f"{row.verdict} {row.difference} {row.n}" for row in rows]
     lines += [f"{flip.sample_id} {flip.kind}" for flip in flips]
     return [loaded.status, *lines]

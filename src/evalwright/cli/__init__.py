@@ -89,13 +89,25 @@ class Commands(click.Group):
         with formatter.section("Commands"):  # below, `list` may be our own module
             formatter.write_dl([*COMMANDS.items()])
 
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Parse the options, and print the help if one of them asks for it."""
+        with _exit_without_reader():
+            return super().make_context(*arguments, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run here, not in `main`: click turns a broken pipe into exit 1."""
-        try:
+        """Run the command."""
+        with _exit_without_reader():
             return super().invoke(ctx)
-        except BrokenPipeError:  # the reader of our pipe has gone (`| head`)
-            discard(sys.stdout)
-            sys.exit(141)
+
+
+@contextmanager
+def _exit_without_reader() -> Iterator[None]:
+    """Exit if the reader of our pipe has gone (`| head`); click's `main` would exit with 1."""
+    try:
+        yield
+    except BrokenPipeError:
+        discard(sys.stdout)
+        sys.exit(141)
 
 
 @click.group(

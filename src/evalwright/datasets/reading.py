@@ -97,8 +97,8 @@ class FirstRows:
 class ParquetFile:
     """The rows of a `.parquet` file, read with pyarrow (extra `parquet`).
 
-    Both the declared size of a row group and the size of the decoded rows are limited, as for
-    compressed files.
+    The declared size of a row group is limited as for compressed files, and so is the size of the
+    rows, which is computed before they are expanded: texts are read as references to a dictionary.
 
     Nulls stay null. Dates and times become ISO 8601 strings, decimals become numbers, and bytes
     become text.
@@ -119,9 +119,11 @@ class ParquetFile:
         with self._open() as file:
             stored = Path(self._path).stat().st_size
             self._check_size(file.metadata, stored)
+            texts, rows_at_once = _plan_reading(file.metadata)
+        with self._open(read_dictionary=texts) as file:
             try:
-                for batch in file.iter_batches(batch_size=_AT_A_TIME):
-                    size += sum(map(_decoded_size, batch.columns))
+                for batch in file.iter_batches(batch_size=rows_at_once):
+                    size += sum(map(self._compute_size, batch.columns))
                     if expands_too_far(size, stored):
                         raise self._expansion_error()
                     for row in batch.to_pylist():
@@ -135,6 +137,7 @@ class ParquetFile:
         """Raise `Unreadable` if a row group, which is read as a whole, would be too large."""
         groups = map(metadata.row_group, range(metadata.num_row_groups))
         sizes = [group.total_byte_size for group in groups] + [_ROW_BYTES * metadata.num_rows]
+        sizes += [column.num_values * _find_width(metadata, n) for n, column in _columns(metadata)]
         if any(expands_too_far(size, stored) for size in sizes):
             raise self._expansion_error()
 
@@ -142,10 +145,25 @@ class ParquetFile:
         hint = "convert it to .jsonl or .csv, which have no limit"
         return Unreadable(f"{show_path(self._path)}: {EXPANSION}", hint=hint)
 
-    def _open(self) -> Any:
+    def _compute_size(self, values: Any) -> int:
+        """Return the size of values when every reference is replaced by the text it refers to."""
+        values = getattr(values, "storage", values)  # of an extension type
+        library, kind = self._library, values.type
+        if library.types.is_dictionary(kind):
+            lengths = library.compute.binary_length(values.dictionary)
+            return int(library.compute.sum(lengths.take(values.indices)).as_py() or 0)
+        if library.types.is_struct(kind):
+            return sum(map(self._compute_size, values.flatten()))
+        if library.types.is_map(kind):
+            return sum(map(self._compute_size, (values.keys, values.items)))
+        if kind.num_fields:  # a list of any kind
+            return self._compute_size(values.flatten())
+        return int(values.nbytes)
+
+    def _open(self, **options: Any) -> Any:
         library = self._library
         try:
-            return library.parquet.ParquetFile(self._path)
+            return library.parquet.ParquetFile(self._path, **options)
         except (library.lib.ArrowException, ValueError, OSError) as error:
             reason = " ".join(str(error).split())
             raise Unreadable(f"{show_path(self._path)}: not a Parquet file: {reason}") from error
@@ -153,6 +171,7 @@ class ParquetFile:
     @property
     def _library(self) -> Any:
         try:
+            import pyarrow.compute
             import pyarrow.parquet
         except ImportError as error:
             raise UsageError(
@@ -162,10 +181,30 @@ class ParquetFile:
         return pyarrow
 
 
-def _decoded_size(column: Any) -> int:
-    """Return the decoded size of a column; a dictionary stores each value only once."""
-    is_dictionary = hasattr(column, "dictionary_decode")
-    return int((column.dictionary_decode() if is_dictionary else column).nbytes)
+def _columns(metadata: Any) -> Iterator[tuple[int, Any]]:
+    """Yield the number and the description of every column in every row group."""
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        yield from enumerate(map(group.column, range(group.num_columns)))
+
+
+def _find_width(metadata: Any, number: int) -> int:
+    """Return the bytes of a value, which are a reference if it is a text of any length."""
+    length: int = metadata.schema.column(number).length
+    return max(length, 1)
+
+
+def _plan_reading(metadata: Any) -> tuple[list[str], int]:
+    """Return the columns to read as references to a dictionary, and how many rows at once.
+
+    pyarrow cannot read texts as references if each is stored as a difference from the text before.
+    Such texts are read row by row, because a thousand long ones can take few bytes.
+    """
+    texts, differences = set[str](), set[str]()
+    for _, column in _columns(metadata):
+        if column.physical_type == "BYTE_ARRAY":
+            is_difference = any(name.startswith("DELTA_") for name in column.encodings)
+            (differences if is_difference else texts).add(column.path_in_schema)
+    return sorted(texts - differences), 1 if differences else _AT_A_TIME
 
 
 class ReadOptions(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from evalwright.components import Snippet, snippets_in
+from evalwright.components import Authored, Snippet, snippets_in
 from evalwright.datasets.rows import Rows
 from evalwright.errors import BadTasks, Unreadable, UsageError
 from evalwright.generation_parameters import split_parameters
@@ -39,7 +39,7 @@ from evalwright.scorers.python_all_samples import PythonAllSamples
 from evalwright.scorers.self_report import KEY as SELF_REPORT_KEY
 from evalwright.scorers.self_report import SelfReport
 from evalwright.scorers.string_equals_mcqa import StringEqualsMcqa
-from evalwright.secrets import Secret, find_credentials, secrets_in
+from evalwright.secrets import Secret, find_credentials, is_address, secrets_in
 from evalwright.solvers.pass_through_solver import PassThroughSolver
 from evalwright.solvers.single_turn_solver import ChoiceSolver, SingleTurnSolver
 from evalwright.spec.documents.checks.build import find_parts
@@ -58,6 +58,8 @@ from evalwright.types import NOTHING, Issue, MLTask, Usage
 _MAX_ERRORS_SHOWN = 5
 _NAMES = frozenset({"$provider", "description", "display_name", "key", "model", "model_key"})
 """Fields that a variable may fill without being a credential."""
+_ADDRESSES = frozenset({"api_url", "base_url", "url"})
+"""Fields of datasets that may contain a credential."""
 _MISSING_RULES = {"unreadable", "no_project"}
 """Rules that mean that the path was wrong."""
 
@@ -425,13 +427,26 @@ def project_secrets(project: Project, environment: Mapping[str, str]) -> tuple[S
 
 
 def _find_filled_in(project: Project, environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield the credentials among the variables in models and adapters, whatever their names."""
+    """Yield the variables in models and adapters, keys of datasets, and credentials in both.
+
+    A variable with an address is no secret, but its password is, or the key in its query. Nor are
+    generation parameters, which are part of the key under which results are stored.
+    """
     for entity in (*project.models.values(), *project.adapters.values()):
         for path, text in find_parts(entity.part.raw.data, ExpandedText):
-            if path[-1] not in _NAMES:
-                values = (environment.get(name, "") for name in text.names)
-                for value in dict.fromkeys((str(text), *values)):
-                    yield from find_credentials(value)
+            if path[-1] in _NAMES:
+                continue
+            values = [environment.get(name, "") for name in text.names]
+            for value in dict.fromkeys((str(text), *values)):
+                yield from find_credentials(value)
+            if "parameters" not in path:
+                yield from (value for value in values if not is_address(value))
+    for entity in project.datasets.values():
+        for path, written in find_parts(entity.part.raw.data, Authored):
+            if path[-1] == "api_key":
+                yield str(written)
+            elif path[-1] in _ADDRESSES:
+                yield from find_credentials(written)
 
 
 def project_snippets(project: Project, specs: Sequence[ResolvedSpec]) -> Iterator[Snippet]:

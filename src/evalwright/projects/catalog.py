@@ -13,6 +13,7 @@ from msgspec import Struct
 from evalwright.datasets.url import show_address
 from evalwright.engine.redact import make_redactor
 from evalwright.errors import UsageError
+from evalwright.plan.project import project_secrets
 from evalwright.plan.row_checks import LogCheck, row_problems
 from evalwright.projects.kinds import EntityKind
 from evalwright.projects.lookup import (
@@ -21,12 +22,13 @@ from evalwright.projects.lookup import (
     find_entity,
     find_references,
     is_yaml,
+    load_valid_environment,
     open_project,
     require_own_file,
 )
 from evalwright.report.tables import Block, Facts
 from evalwright.report.yaml_text import to_yaml
-from evalwright.secrets import MASK, Redactor
+from evalwright.secrets import MASK, Redactor, find_credentials
 from evalwright.spec.checking import Checking
 from evalwright.spec.documents.models.model import ProviderModel
 from evalwright.spec.documents.project import Project
@@ -38,6 +40,7 @@ from evalwright.spec.documents.yaml.problems import FieldPath
 from evalwright.text.visible import visible
 
 _UNKNOWN = "–"
+_ADDRESSES = frozenset({"api_url", "base_url", "url"})
 _KINDS_WITHOUT_ROWS = {"model", "adapter", "generator"}
 _SECRET_SETTINGS = {"api_key", "custom_headers", "environment"}
 
@@ -99,8 +102,9 @@ def list_entities(
     kind: EntityKind, project: str = ".", *, env: Sequence[str] = ()
 ) -> list[ListedEntity]:
     """List the entities of a kind, sorted by key."""
-    entities = entities_of_kind(open_project(project, env), kind)
-    return [ListedEntity(**_describe(entities[key])) for key in sorted(entities)]
+    opened = open_project(project, env)
+    entities, redactor = entities_of_kind(opened, kind), _make_redactor(opened, env)
+    return [ListedEntity(**_describe(entities[key], redactor)) for key in sorted(entities)]
 
 
 def show_entity(
@@ -110,7 +114,7 @@ def show_entity(
     opened = open_project(project, env)
     entity = find_entity(opened, kind, key)
     return ShownEntity(
-        **_describe(entity),
+        **_describe(entity, _make_redactor(opened, env)),
         files=entity.part.files,
         used_by=list(find_references(opened, entity)),
         problems=list(_list_problems(opened, entity)),
@@ -160,7 +164,7 @@ def find_entity_file(kind: EntityKind, name: str, project: str, env: Sequence[st
     return name if is_yaml(name) else find_entity(open_project(project, env), kind, name).file
 
 
-def _describe(entity: Entity) -> dict[str, Any]:
+def _describe(entity: Entity, redactor: Redactor) -> dict[str, Any]:
     data = entity.part.raw.data if isinstance(entity.part.raw.data, dict) else {}
     document = entity.document
     return {
@@ -172,17 +176,21 @@ def _describe(entity: Entity) -> dict[str, Any]:
         "valid": document is not None
         and all(problem.level != "error" for problem in entity.problems),
         "entity_type": getattr(document, "evaluates", None) if entity.kind == "task" else None,
-        "url": _model_address(document) if entity.kind == "model" else None,
+        "url": _model_address(document, redactor) if entity.kind == "model" else None,
     }
 
 
-def _model_address(document: Any) -> str | None:
+def _make_redactor(project: Project, env: Sequence[str]) -> Redactor:
+    return make_redactor(project_secrets(project, load_valid_environment(env)))
+
+
+def _model_address(document: Any, redactor: Redactor) -> str | None:
     if isinstance(document, ProviderModel):
         return document.model
     config = getattr(document, "config", None)
     url = getattr(config, "url", None)
     if isinstance(url, str):
-        return show_address(url)
+        return redactor.clean(Redactor(find_credentials(url)).clean(show_address(url)))
     return getattr(config, "model", None) or getattr(config, "connection_type", None)
 
 
@@ -217,7 +225,8 @@ def _redact(value: Any, path: FieldPath, kind: str, redactor: Redactor) -> Any:
         return str(variable)
     if _is_secret(path, kind) and not value.strip().startswith(("<<", "$")):
         return MASK
-    return redactor.clean(str(value))
+    text = redactor.clean(str(value))
+    return Redactor(find_credentials(text)).clean(text) if path[-1] in _ADDRESSES else text
 
 
 def _is_secret(path: FieldPath, kind: str) -> bool:

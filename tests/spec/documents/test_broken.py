@@ -68,8 +68,8 @@ data.yaml:3:24: unknown_key: unknown key `smaples`; expected `columns`, `filters
             "data.yaml:3:9: missing_key: `samples` is missing\n"
             "  source: {type: inline, ملف: فرنسا}\n"
             "          ^\n"
-            "data.yaml:3:24: unknown_key: unknown key `ملف`; expected `filters`, `missing`, "
-            "`samples`, `type`\n"
+            "data.yaml:3:24: unknown_key: unknown key `ملف`; expected `columns`, "
+            "`filters`, `missing`, `on_bad_rows`, `samples`, `type`\n"
             "  source: {type: inline, ملف: فرنسا}\n"
             "                         ^\n"
             "0 valid documents, 2 errors: missing_key 1, unknown_key 1\n",
