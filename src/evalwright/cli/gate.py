@@ -8,7 +8,7 @@ import click
 
 from evalwright import api
 from evalwright.cli.issues import count_by_rule, report_unreadable, report_warnings
-from evalwright.cli.options import env_option, markdown_option, store_option
+from evalwright.cli.options import env_option, markdown_option, pairing_options, store_option
 from evalwright.cli.output import (
     check_writable,
     format_count,
@@ -60,19 +60,7 @@ from evalwright.spec.checking import Checking
     show_default=True,
     help="Largest loss against the baseline that is accepted.",
 )
-@click.option(
-    "--by",
-    metavar="FIELD",
-    default="",
-    help="Also compare each group of samples with the baseline: `category`, or a path in the "
-    "sample.",
-)
-@click.option(
-    "--cluster",
-    metavar="FIELD",
-    default="",
-    help="Treat samples with the same value of FIELD, such as metadata.document, as dependent.",
-)
+@pairing_options
 @env_option
 @store_option
 @click.option(
