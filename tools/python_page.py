@@ -87,7 +87,7 @@ def _options() -> Iterator[str]:
         )
         for name, (annotation, _) in {**of_run, **of_score}.items()
     )
-    yield table(("option", "type", "meaning", "of `score`"), rows)
+    yield table(("option", "type", "meaning", "also for `score`"), rows)
 
 
 def _fields(kind: type) -> dict[str, tuple[ast.expr, str]]:

@@ -364,7 +364,7 @@ class Failure(Struct, frozen=True, kw_only=True):
     hint: str = ""
     attempts: int = 1
     rule: str = ""
-    """The rule that a judge's reply breaks; empty for other failures."""
+    """The rule that a judge's reply broke; empty for other failures."""
 
 
 class Action(Struct, frozen=True, kw_only=True):

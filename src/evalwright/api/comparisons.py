@@ -28,8 +28,8 @@ def compare(  # noqa: PLR0913 - one keyword per option of the command
 ) -> ComparisonReport:
     """Compare runs sample by sample; the first is A, the baseline.
 
-    A run is its id, a prefix of it, its name, a tag, `latest`, `baseline:NAME`, or a report. With
-    only one run, its models and variants are compared with each other.
+    A run is given by its id, a prefix of the id, its name, a tag, `latest`, `baseline:NAME`, or a
+    report. With only one run, its models and variants are compared with each other.
 
     >>> report = ew.run("tasks.jsonl", models=["scripted/oracle", "scripted/noisy"])
     >>> [row.verdict for row in ew.compare(report)]

@@ -58,7 +58,7 @@ class ComponentType(Struct, frozen=True, kw_only=True):
 
 
 def runs(store: str | Path | None = None) -> list[ListedRun]:
-    """Return every stored run, the last updated first, which is `latest`.
+    """Return every stored run, most recently updated first; the first one is `latest`.
 
     The list is empty if nothing is stored yet.
 

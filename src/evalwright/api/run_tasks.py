@@ -47,7 +47,7 @@ def run(
     with the models that it names unless you pass `models`. Invalid tasks, models or options raise
     an exception before the first model call.
 
-    `progress=True` shows the progress on stderr, also in a notebook; `False` shows nothing. By
+    `progress=True` shows progress on stderr, even in a notebook; `False` shows nothing. By
     default, it is shown if stderr is a terminal.
 
     >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)

@@ -37,10 +37,10 @@ def test(
 
     A function with a parameter `prompt` or `messages` is the model that is tested. Any other
     function is called after the checks, with the report if it has a parameter `report`; pass the
-    `models`. All other parameters are fixtures of pytest.
+    `models`. All other parameters are pytest fixtures.
 
     The test fails if a sample fails, if the first metric of a task is below `min_mean` for any
-    model, or if a policy of the run file or of `policies` does not hold. With `strict`, whole
+    model, or if a policy in the run file or in `policies` fails. With `strict`, whole
     confidence intervals must meet the thresholds. The other options are those of `run`. Results are
     stored: a test that runs again requests only what has changed or failed.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from evalwright import api
-from evalwright.cli.options import json_option, markdown_option, store_option
+from evalwright.cli.options import json_option, markdown_option, pairing_options, store_option
 from evalwright.cli.output import check_writable, write_blocks, write_json_bytes, write_text
 from evalwright.comparison.tables import comparison_blocks
 from evalwright.errors import EvalwrightError
@@ -31,18 +31,7 @@ from evalwright.errors import EvalwrightError
     default=0.0,
     help="Largest difference that does not matter. Intervals within it are `equivalent`.",
 )
-@click.option(
-    "--by",
-    metavar="FIELD",
-    default="",
-    help="Also compare each group of samples: `category`, or a path in the sample.",
-)
-@click.option(
-    "--cluster",
-    metavar="FIELD",
-    default="",
-    help="Treat samples with the same value as dependent, for example metadata.document.",
-)
+@pairing_options
 @click.option(
     "--flips",
     metavar="N",

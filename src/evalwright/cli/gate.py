@@ -8,7 +8,7 @@ import click
 
 from evalwright import api
 from evalwright.cli.issues import count_by_rule, report_unreadable, report_warnings
-from evalwright.cli.options import env_option, markdown_option, store_option
+from evalwright.cli.options import env_option, markdown_option, pairing_options, store_option
 from evalwright.cli.output import (
     check_writable,
     format_count,
@@ -60,19 +60,7 @@ from evalwright.spec.checking import Checking
     show_default=True,
     help="Largest loss against the baseline that is accepted.",
 )
-@click.option(
-    "--by",
-    metavar="FIELD",
-    default="",
-    help="Also compare each group of samples with the baseline: `category`, or a path in the "
-    "sample.",
-)
-@click.option(
-    "--cluster",
-    metavar="FIELD",
-    default="",
-    help="Treat samples with the same value as dependent, for example metadata.document.",
-)
+@pairing_options
 @env_option
 @store_option
 @click.option(
@@ -104,11 +92,11 @@ def command(  # noqa: PLR0913 - one option each
 
     RUN is a run id or a prefix of one, a run name, a tag (KEY=VALUE), or `latest` (the default).
     Prints every rule with its verdict, the reason and the confidence interval. Nothing is run.
-    With --baseline, each metric is compared with the same metric of another run, sample by sample:
-    it holds if the whole interval of the difference is above −margin. Exits with status 0 if
-    everything holds, 1 if a rule fails or a metric is worse, 5 if more samples are needed to
-    decide, 2 if nothing could be checked because a policy is invalid, a run does not exist, or its
-    report cannot be read.
+    With --baseline, each metric is compared with the same metric of another run, sample by sample.
+    The check passes if the whole confidence interval for the difference is above −margin. Exits
+    with status 0 if everything holds, 1 if a rule fails or a metric is worse, 5 if more samples are
+    needed to decide, 2 if nothing could be checked because a policy is invalid, a run does not
+    exist, or its report cannot be read.
     """
     check_writable(markdown)
     read = api.read_policies(policies, env=env)

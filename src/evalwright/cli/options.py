@@ -103,6 +103,20 @@ label_options = combine(
         help="Tag for the run; repeatable. `show KEY=VALUE` finds the newest run with that tag.",
     ),
 )
+pairing_options = combine(
+    click.option(
+        "--by",
+        metavar="FIELD",
+        default="",
+        help="Also compare each group of samples: `category`, or a path in the sample.",
+    ),
+    click.option(
+        "--cluster",
+        metavar="FIELD",
+        default="",
+        help="Treat samples with the same value of FIELD, such as metadata.document, as dependent.",
+    ),
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 store_option = click.option(
     "--store",

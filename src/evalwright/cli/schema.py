@@ -14,7 +14,7 @@ def command(kind: str) -> None:
 
     `records` describes one line of a task file. `task`, `dataset`, `generator`, `model`,
     `evaluation`, `plan`, `policy` and `run` describe a project's YAML documents. `report` describes
-    the output of `evalwright run --json`, `check` that of `dataset check --json`, and
-    `comparison`, `gate` and `perplexity` that of the commands `compare`, `gate` and `perplexity`.
+    the output of `evalwright run --json`; `check`, `comparison`, `gate` and `perplexity` describe
+    that of `dataset check --json`, `compare --json`, `gate --json` and `perplexity --json`.
     """
     click.echo(json.dumps(api.schema(kind), indent=2))

@@ -17,8 +17,9 @@ null, the sample fails and does not count as a wrong answer.
 In a recording of a judge, `judged` says which answer the output is about. All of its keys are
 optional: `model`, `task` and `scorer` are names in the report, `answer` is the text of the answer,
 `shown_first` is `answer` or `opponent`, and `prompt` is the last message to the judge. A line is
-used if all of its keys match; of several lines, the one with the most keys. A run stops before the
-first request if one line would be used for the answers of two models, tasks or scorers.
+used if all of its keys match. If several lines match, the one with the most keys is used. A run
+stops before the first request if one line would be used for the answers of two models, tasks or
+scorers.
 """
 
 from collections.abc import Collection, Iterator, Sequence

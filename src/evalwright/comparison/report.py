@@ -30,7 +30,7 @@ class ComparedRun(Struct, frozen=True, kw_only=True):
 
 
 class ComparisonRow(Struct, frozen=True, kw_only=True):
-    """One metric of two runs, models or variants. `difference` is B − A."""
+    """One metric, compared between two runs, models or variants. `difference` is B − A."""
 
     task: str
     model_a: str
@@ -57,7 +57,7 @@ class ComparisonRow(Struct, frozen=True, kw_only=True):
     """Samples on which A is better."""
     ties: int
     verdict: Verdict
-    """About B: `better` and `worse` than A, `equivalent` within the margin, or `undecided`."""
+    """About B: `better` or `worse` than A, `equivalent` within the margin, or `undecided`."""
     reason: str
     """The verdict in words."""
     mde: float | None
@@ -68,7 +68,7 @@ class ComparisonRow(Struct, frozen=True, kw_only=True):
     flipped: int
     """Number of samples whose score changed."""
     group: str | None = None
-    """The group of `--by`; null for all samples."""
+    """The group of samples that `--by` defines; null for all samples."""
     lower_is_better: bool = False
     is_primary: bool = False
     """Whether it is the first metric of its task."""
@@ -107,16 +107,16 @@ class Flip(Struct, frozen=True, kw_only=True):
     """What was scored: the output, or the post-processed output of a record."""
     output_b: str = ""
     target: str = ""
-    """What the scorer compared the answer with, if it says so."""
+    """What the scorer compared the answer with, if the scorer reports it."""
 
 
 class ComparisonReport(Struct, frozen=True, kw_only=True):
-    """The comparison of two or more runs, or of what is in one run."""
+    """The comparison of two or more runs, or of the models and variants in one run."""
 
     a: str
     """The first run: the baseline of the comparison."""
     b: str
-    """The last run. With more than two, `runs` lists all."""
+    """The last run. If there are more than two, `runs` lists all of them."""
     runs: list[ComparedRun]
     comparisons: list[ComparisonRow]
     flips: list[Flip]

@@ -10,9 +10,10 @@
     object     an object; text is parsed as JSON
     json       any JSON value; text is parsed as JSON
 
-Text that spells a value of the type is converted, ignoring spaces around it; the cells of a CSV
-file are text. Dates and times stay text, in ISO 8601. Null, NaN, an absent key and an empty cell of
-a CSV file are missing values, which fit every type. Numbers are not converted to text or booleans.
+Text that represents a value of the type is converted, ignoring spaces around it; the cells of a CSV
+file are text. Dates and times are kept as text, in ISO 8601. Null, NaN, an absent key and an empty
+cell of a CSV file are missing values, which fit every type. Numbers are not converted to text or
+booleans.
 """
 
 import math

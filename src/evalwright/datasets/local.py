@@ -17,10 +17,10 @@ A path in `records` starts with `$`. `.key` and `['key']` select a value of an o
 of a list, and `[*]` every item.
 
 The types are `string`, `int`, `float`, `bool` (`true`, `false`), `date` (`2026-03-01`), `datetime`
-(`2026-03-01T09:00:00Z`), `list`, `object` and `json`. Text that spells a value of the type is
-converted; dates and times stay text. Missing values fit every type. With `on_bad_rows: exclude`,
-lines that cannot be read are left out too, and reports count all rows that were left out. Messages
-name the line in the file.
+(`2026-03-01T09:00:00Z`), `list`, `object` and `json`. Text that represents a value of the type is
+converted; dates and times are kept as text. Missing values fit every type. If bad rows
+are excluded, lines that cannot be read are left out too. Reports count all rows that were left out.
+Messages name the line in the file.
 
 The modules `csv_file`, `json_files` and `reading` (for Parquet) in `evalwright.datasets` describe
 the formats.

@@ -58,7 +58,7 @@ Data = str | Path | Iterable[Mapping[str, Any]] | HasDicts | HasPylist | HasReco
 
 
 class Task:
-    """Rows, a prompt, and the scorers of the answers.
+    """Rows, a prompt, and the scorers for the answers.
 
     `data` is a list or another iterable of dicts, a data frame (pandas, polars, Arrow), a Hugging
     Face dataset, or the path of a .csv, .jsonl, .json or .parquet file. A missing value of a data
@@ -123,7 +123,7 @@ class Task:
 
     @property
     def target(self) -> str:
-        """The column with the right answer; `UsageError` if it is unclear which."""
+        """The column with the right answer; `UsageError` if it is unclear which column that is."""
         columns = self.rows.columns
         if self._target:
             if self._target not in columns:
@@ -152,7 +152,7 @@ class Task:
             )
 
     def build_messages(self) -> list[dict[str, str]]:
-        """Return the messages as templates of documents."""
+        """Return the messages as templates in the syntax of task documents."""
         return [{**each, "content": self._to_template(each["content"])} for each in self.messages]
 
     def _placeholders(self, text: str) -> Iterable[str]:

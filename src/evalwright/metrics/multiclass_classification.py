@@ -5,9 +5,9 @@
         field_gt: expected
         field_pred: answered
 
-Every value that occurs in the scores is a class. `macro_f1` is the mean of the F1 of all classes,
-`weighted_f1` weights each class by its number of samples, and `micro_f1` counts all classes
-together, which for one label per sample is the accuracy.
+Every value that occurs in the scores is a class. `macro_f1` is the mean of the F1 scores of all
+classes, `weighted_f1` weights each class by its number of samples, and `micro_f1` pools the counts
+of all classes, which, with one label per sample, gives the accuracy.
 """
 
 from typing import ClassVar, Literal

@@ -128,7 +128,7 @@ class PerplexityReport(PerplexityBody, frozen=True, kw_only=True):
         return b"".join(self.json_chunks()).decode()
 
     def json_chunks(self) -> Iterator[bytes]:
-        """Yield the `--json` output, one line per document, without building a list of all."""
+        """Yield the `--json` output, one line per document, without building a list of all rows."""
         body = {name: getattr(self, name) for name in PerplexityBody.__struct_fields__}
         head = msgspec.json.format(to_json(body), indent=2)
         yield head.rstrip().removesuffix(b"}").rstrip() + b',\n  "documents": ['

@@ -59,7 +59,7 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     no_snippets: bool = False
     """Refuse a project that contains Python code."""
     snippet_timeout: Money = 60.0
-    """Time limit of one call of a snippet, in seconds."""
+    """Time limit for each call to a snippet, in seconds."""
 
     name: str | None = None
     """Name of the run, accepted wherever its id is."""
@@ -79,9 +79,9 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     retries: Annotated[int, Meta(ge=0)] = 4
     """Number of retries of a call."""
     requests_per_minute: Money | None = None
-    """Limit of requests per minute and model."""
+    """Limit on requests per minute for each model."""
     tokens_per_minute: Money | None = None
-    """Limit of tokens per minute and model."""
+    """Limit on tokens per minute for each model."""
     max_cost: Money | None = None
     """Stop when this much is spent, in dollars."""
     max_tokens_total: Positive | None = None

@@ -1,8 +1,8 @@
-"""What is known of a judge: how it agrees with people, and what makes it change its mind.
+"""What is known about a judge: how well it agrees with people, and what changes its verdicts.
 
-A check is kept with the run whose verdicts it is about, under the judge's identity: the scorer's
-settings, the model's name and all that changes the model's answers. A judge with another prompt is
-another judge, of which nothing is known yet.
+A check is stored with the run whose verdicts it examined, under the judge's identity: the scorer's
+settings, the model's name and everything that changes the model's answers. A judge with a different
+prompt is a different judge, about which nothing is known yet.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ LABELER = "labeler_via_model"
 RUBRIC = "llm_rubric"
 PAIRWISE = "pairwise_judge"
 CHECKS = "judge_checks"
-"""Where a manifest keeps them."""
+"""The manifest's key for the checks."""
 VERDICT_SCORES = {
     CLASSIFIER: "is_correct",
     RUBRIC: "is_correct",
@@ -27,13 +27,13 @@ VERDICT_SCORES = {
     LABELER: "label",
     PAIRWISE: "verdict",
 }
-"""The scorers whose verdicts can be compared with those of people, and the score that holds it."""
+"""Scorers whose verdicts can be compared with those of people, and the score with the verdict."""
 
 Compared = Literal["labels", "is_correct", "scores"]
 
 
 class Judge(Struct, frozen=True, kw_only=True):
-    """A scorer that asks a model, as the manifest of its run has it."""
+    """A scorer that asks a model, as the run's manifest describes it."""
 
     task: str
     scorer: str
@@ -41,18 +41,18 @@ class Judge(Struct, frozen=True, kw_only=True):
     judge: str
     """The key of the model that judges."""
     model: str
-    """What reports call that model."""
+    """The name of that model in reports."""
     identity: str
-    """Of all that could move a verdict, as a hash."""
+    """Hash of everything that could change a verdict."""
     correct_labels: list[str] = []
     incorrect_labels: list[str] = []
-    """Of a labeler, `correct_labels` are all that it may give; empty for any."""
+    """For a labeler, `correct_labels` has the allowed labels; if empty, all are allowed."""
     score_min: float = 0.0
     score_max: float = 1.0
 
     @property
     def labels(self) -> list[str]:
-        """All that it may say; empty for any."""
+        """The allowed labels; if empty, every label is allowed."""
         return [*self.correct_labels, *self.incorrect_labels]
 
     @property
@@ -62,12 +62,12 @@ class Judge(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What tells it from the other judges of a run."""
+        """A name that no other judge of the run has."""
         return f"{self.task}/{self.scorer}"
 
 
 class Figure(Struct, frozen=True, kw_only=True):
-    """A number with its interval; None where it is not defined, and why."""
+    """A number with its confidence interval. Null if it is undefined; `reason` says why."""
 
     value: float | None
     ci_low: float | None = None
@@ -78,20 +78,20 @@ class Figure(Struct, frozen=True, kw_only=True):
 
 
 class LabelRow(Struct, frozen=True, kw_only=True):
-    """One label: how often people gave it, how often the judge did, how often both."""
+    """How often people gave a label, how often the judge gave it, and how often both did."""
 
     label: str
     human: int
     judge: int
     both: int
     recall: Figure
-    """Of the samples that people gave this label, the share that the judge gave it, too."""
+    """Share of the samples with this label from people that the judge also gave it."""
     precision: Figure
-    """Of the samples that the judge gave this label, the share that people gave it, too."""
+    """Share of the samples with this label from the judge that people also gave it."""
 
 
 class Pair(Struct, frozen=True, kw_only=True):
-    """A sample that a person and the judge see differently."""
+    """A sample on which a person and the judge disagree."""
 
     sample_id: str
     human: str | float
@@ -99,7 +99,7 @@ class Pair(Struct, frozen=True, kw_only=True):
 
 
 class CorrectedScore(Struct, frozen=True, kw_only=True):
-    """The mean that people would give, estimated from the verdicts and a part with labels."""
+    """The estimated mean that people would give, from all verdicts and labels for some samples."""
 
     method: Literal["rogan-gladen", "ppi++"]
     raw: Figure
@@ -115,34 +115,34 @@ class Agreement(Struct, frozen=True, kw_only=True):
     """How a judge's verdicts compare with labels that people gave."""
 
     source: str
-    """The file or the column that the labels are from."""
+    """The file or the column that contains the labels."""
     compared: Compared
     n: int
     """Samples that have both a verdict and a label."""
     figures: dict[str, Figure]
     labels: list[LabelRow] = []
     confusion: dict[str, dict[str, int]] = {}
-    """How often people said the first and the judge the second."""
+    """Number of samples per label from people (first key) and label from the judge (second key)."""
     confusion_shares: dict[str, dict[str, Figure]] = {}
-    """The same as shares of what people said the first of, with Wilson's intervals."""
+    """These numbers as shares of each label from people, with Wilson intervals."""
     disagreements: list[Pair] = []
     """The first few."""
     corrected: list[CorrectedScore] = []
-    """One per method; empty if the verdicts are labels of which none is right or wrong."""
+    """One per method; empty if the verdicts are labels that are neither right nor wrong."""
     no_verdict: int = 0
-    """Labelled samples of which the judge gave no verdict: neither agreement nor disagreement."""
+    """Labelled samples without a verdict; they count neither as agreement nor as disagreement."""
     no_answer: int = 0
     """Labelled samples that have no answer to judge."""
     unlabelled: int = 0
     """Verdicts on samples that nobody labelled."""
     unmatched: int = 0
-    """Labels of samples that the run does not have."""
+    """Labels for samples that the run does not contain."""
     unmatched_trials: int = 0
-    """Labels of trials that the run does not have, or that have no outcome."""
+    """Labels for trials that the run does not contain, or that have no outcome."""
     other_models: int = 0
-    """Labels of answers of models that were not compared."""
+    """Labels for the answers of models that were not compared."""
     other_trials: int = 0
-    """Verdicts on further trials, of which labels without a column `trial` say nothing."""
+    """Verdicts on further trials; labels without a column `trial` do not apply to them."""
     elsewhere: int = 0
     """Rows of other tasks."""
     blank: int = 0
@@ -153,14 +153,14 @@ class UnreadableReplies(Struct, frozen=True, kw_only=True):
     """Replies without a verdict that broke one rule."""
 
     rule: str
-    """The rule, as in the guide to judges; empty if it was not stored."""
+    """The rule, as named in the guide to judges; empty if it was not stored."""
     count: int
     example: str = ""
     """The id of the first sample with such a reply."""
 
 
 class ProbeRow(Struct, frozen=True, kw_only=True):
-    """The same samples, judged again with something changed that should not matter."""
+    """A second judgment of samples, with a change that should not matter."""
 
     probe: str
     n: int
@@ -171,32 +171,32 @@ class ProbeRow(Struct, frozen=True, kw_only=True):
     examples: list[str] = []
     """Ids of the first samples whose verdict changed."""
     change: Figure | None = None
-    """Of a score: how much higher it became, as a share of the range."""
+    """For scores: the mean increase, as a share of the range."""
     failed: int = 0
-    """Samples of which the judge gave no verdict this time."""
+    """Samples for which the judge gave no verdict this time."""
     not_applicable: int = 0
     reason: str = ""
-    """Why it does not apply; where it does, what failed first."""
+    """Why the probe does not apply; if it does, the first failure."""
     failure: str = ""
-    """What failed first."""
+    """The first failure."""
 
 
 class RepeatsRow(Struct, frozen=True, kw_only=True):
-    """The same samples, judged again with nothing changed."""
+    """Repeated judgments of samples, with nothing changed."""
 
     times: int
-    """Verdicts a sample, that of the run among them."""
+    """Verdicts per sample, including the one in the run."""
     n: int
-    """Samples with that many verdicts."""
+    """Number of samples with that many verdicts."""
     all_equal: Figure
-    """The share of samples whose verdicts are all the same."""
+    """The share of samples whose verdicts are all equal."""
     pairwise: Figure
-    """How often two verdicts on the same sample are the same, on average over samples."""
+    """The share of pairs of verdicts on one sample that are equal, averaged over samples."""
     spread: Figure | None = None
-    """Of a score: highest less lowest, as a share of the range, on average."""
+    """For scores: the mean of highest minus lowest, as a share of the range."""
     failed: int = 0
     reason: str = ""
-    """What failed first."""
+    """The first failure."""
 
 
 class SampleToLabel(Struct, frozen=True, kw_only=True):
@@ -210,21 +210,21 @@ class SampleToLabel(Struct, frozen=True, kw_only=True):
 
 
 class JudgeCheck(Struct, frozen=True, kw_only=True):
-    """What `evalwright judge check` shows, and a run's manifest keeps."""
+    """The result of `evalwright judge check`, as a run's manifest stores it."""
 
     run_id: str
     judge: Judge
     checked: str
     """ISO 8601, in UTC."""
     seed: int
-    """Of the bootstrap; which samples are probed does not depend on it."""
+    """Seed of the bootstrap; the choice of samples to probe does not depend on it."""
     agreement: Agreement | None = None
     probes: list[ProbeRow] = []
     repeats: RepeatsRow | None = None
     replies: int = 0
-    """Replies of the judge in the run, with a verdict or without."""
+    """The judge's replies in the run, with or without a verdict."""
     unreadable: list[UnreadableReplies] = []
-    """Those of them without a verdict, by rule."""
+    """The replies without a verdict, by rule."""
     unreadable_again: list[UnreadableReplies] = []
     """Replies without a verdict to probes and repeats, by rule."""
     calls: int = 0
@@ -233,11 +233,11 @@ class JudgeCheck(Struct, frozen=True, kw_only=True):
     to_label: list[SampleToLabel] = []
     """Samples without a label, drawn at random with a fixed seed."""
     kept: bool = True
-    """Whether it is in the manifest of the run: what was stopped is not."""
+    """Whether it is stored in the run's manifest; a check that was stopped is not."""
 
 
 class JudgeRow(Struct, frozen=True, kw_only=True):
-    """A judge of a run, and what is known of it."""
+    """A judge of a run, and what is known about it."""
 
     task: str
     scorer: str
@@ -245,7 +245,7 @@ class JudgeRow(Struct, frozen=True, kw_only=True):
     model: str
     identity: str
     known: str
-    """In a sentence."""
+    """What is known, in one sentence."""
     checked: str = ""
     """When it was last checked; empty if never."""
     run_id: str = ""

@@ -57,9 +57,9 @@ class Judgement(Struct, frozen=True, kw_only=True):
 
     run_id: str
     holds: bool
-    """Whether every rule does."""
+    """Whether every rule holds."""
     strict: bool
-    """Whether the whole interval had to meet, and no sample to be missing."""
+    """Whether the whole interval had to meet the threshold and no sample could be missing."""
     policies: list[PolicyRow]
     """The verdict for every rule."""
 
@@ -90,7 +90,7 @@ class RunEvidence(Struct, frozen=True, kw_only=True):
 
     run_id: str
     evaluation: str
-    """Its key; empty where the run is of none."""
+    """The key of the run's evaluation; empty if it has none."""
     unfinished: str = ""
     """Why nothing can be said of it; empty if something can."""
     rows: Sequence[MetricRow] = ()

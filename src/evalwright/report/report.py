@@ -233,13 +233,10 @@ class CalibrationFigures(Struct, frozen=True, kw_only=True):
 
 
 class ScaledRow(Struct, frozen=True, kw_only=True):
-    """Confidences after temperature scaling: fitted on one half, evaluated on the other.
-
-    The values are null if no temperature could be fitted.
-    """
+    """Confidences after temperature scaling: fitted on one half, evaluated on the other."""
 
     reason: str
-    """Why the temperature is missing or unreliable; otherwise empty."""
+    """Why the temperature and all values are null, or why they are unreliable; else empty."""
     fitted_on: int
     """Number of answers used for fitting; all answers to a sample are in the same half."""
     n: int
@@ -325,7 +322,7 @@ class FailureRow(Struct, frozen=True, kw_only=True):
 
 
 class LeftOutRow(Struct, frozen=True, kw_only=True):
-    """An invalid record that `--allow-bad-tasks` excluded, or a bad row that `on_bad_rows` did."""
+    """A record that `--allow-bad-tasks` excluded, or a row that `on_bad_rows` excluded."""
 
     file: str
     line: int
@@ -457,7 +454,7 @@ class Report(ReportBody, frozen=True, kw_only=True):
     """A report, with access to the outcomes that it was built from.
 
     `report[task]` and `report[task, model]` are the results of a task, with its `mean` and its
-    `metrics`. `len` and iteration are about the metrics of all tasks.
+    `metrics`. `len` and iteration cover the metrics of all tasks.
     """
 
     stored: Callable[..., Iterator[Outcome]]
@@ -483,7 +480,7 @@ class Report(ReportBody, frozen=True, kw_only=True):
         return to_markdown(self, keys=keys)
 
     def to_html(self, *, keys: bool = False) -> str:
-        """Return a page in one HTML file, with the same tables: no scripts, nothing to load."""
+        """Return one HTML file with the same tables. It contains no scripts and loads nothing."""
         from evalwright.report.html import to_html
 
         return to_html(self, keys=keys)

@@ -21,7 +21,7 @@ from evalwright.types import SELF_REPORT, Action, Outcome, RunStatus, Score, Tra
 
 _NONE = "none"
 _MOST_LISTED = 2
-"""Tasks and metrics in a line of `list`; JSON has all."""
+"""Maximum number of tasks or metrics in a line of `list`; JSON has all of them."""
 _SHOWN_ELSEWHERE = ("name", "tags", "report", "results", "specifications")
 """The first two above; `evalwright report` and `evalwright export --format logs` have the rest."""
 
@@ -36,27 +36,27 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     updated: str
     status: RunStatus
     parent: str | None
-    """The run whose outputs this one has scored again."""
+    """The run whose outputs this run scored again."""
     tasks: list[str]
     models: list[str]
     done: int
-    """Outcomes that are stored, failed ones among them."""
+    """Stored outcomes, including failed ones."""
     total: int
     failed: int
     imported: bool = False
-    """Whether its results were made elsewhere."""
+    """Whether its results were produced elsewhere."""
     changed_files: list[str] = []
     """The files that changed while the run was using them."""
     metrics: list[HeadlineMetric] = []
     """The primary metric of each task and model; empty until the run has a report."""
     cost: float | None = None
-    """In dollars, with judges; None where it is not known."""
+    """In dollars, including judges; None if it is unknown."""
     parameters: dict[str, Any] = {}
-    """Generation parameters, `--set` values and the options that make another plan."""
+    """Generation parameters, `--set` values, and the options that change the plan."""
 
 
 class ShownRun(ListedRun, frozen=True, kw_only=True):
-    """All that is known of a run except its outcomes."""
+    """Everything known about a run except its outcomes."""
 
     plan_key: str
     manifest: dict[str, Any]

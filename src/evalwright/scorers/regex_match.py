@@ -9,10 +9,10 @@ r"""`regex_match`: correct if a regular expression matches the value.
 
 The pattern may match anywhere in the value. With `full_match`, it must match the whole value,
 ignoring leading and trailing whitespace. The pattern can set flags: with `(?m)`, `^` and `$` match
-at each line, and with `(?s)`, a dot also matches line breaks. The syntax is that of Python's `re`
-with the extensions of the `regex` package, such as `\p{Arabic}`. A column that is inserted with
-`{{ }}` becomes part of the pattern, so special characters in it keep their special meaning. The
-value and the pattern are normalized to Unicode form NFC.
+at the start and end of each line, and with `(?s)`, a dot also matches line breaks. The syntax is
+that of Python's `re` with the extensions of the `regex` package, such as `\p{Arabic}`. A column
+that is inserted with `{{ }}` becomes part of the pattern, so special characters in it keep their
+special meaning. The value and the pattern are normalized to Unicode form NFC.
 
 If matching exceeds the time limit, or if the rendered pattern is invalid, the sample fails; it is
 not scored as a wrong answer. The limit is approximate. This scorer is an evalwright extension.

@@ -1,4 +1,4 @@
-"""The Bradley-Terry model: strengths and ranks from comparisons in pairs.
+"""The Bradley-Terry model: strengths and ranks from pairwise comparisons.
 
 Promises:   the strengths of maximum likelihood, where they exist; ranks where the comparisons
             decide them; the same intervals for the same seed.
