@@ -38,7 +38,7 @@ RULE_MEANINGS: dict[str, str] = {
     "missing_required": "a required field is missing",
     "unknown_field": "a field is not part of the specification",
     "bad_type": "a field has the wrong type",
-    "bad_value": "a value is empty, not an allowed word or out of range",
+    "bad_value": "a value is empty, out of range or not an allowed word",
     "embedded_few_shot": "the prompt contains a few-shot block (see above)",
     "illegal_metric": "the category does not allow this metric",
     "illegal_post_process": "the category does not allow this post-process rule",

@@ -37,8 +37,8 @@ async def arun(
     """Do what `run` does, without blocking the caller's event loop.
 
     The run has its own event loop in a separate thread, so an async model function must not use
-    objects that belong to the caller's event loop. If this is cancelled, the run stops and can be
-    resumed.
+    objects that belong to the caller's event loop. If the call is cancelled, the run stops and
+    can be resumed.
 
     >>> import asyncio
     >>> asyncio.run(ew.arun("tasks.jsonl", models="scripted/oracle", limit=2)).status

@@ -17,7 +17,7 @@ def command(run: str, baseline: str, *, store: str | None, as_json: bool) -> Non
 
     RUN is a run id or a prefix of one, a run name, a tag (KEY=VALUE), or `latest`. Afterwards,
     `baseline:NAME` means this run wherever a run is expected, for example in `evalwright gate
-    --baseline baseline:NAME`. The run that was this baseline before loses the name.
+    --baseline baseline:NAME`. The run that previously was this baseline loses the name.
     """
     blessing = api.bless(run, baseline, store)
     replaced = f"; it replaces {blessing.replaced}" if blessing.replaced else ""

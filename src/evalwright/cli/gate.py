@@ -58,7 +58,7 @@ from evalwright.spec.checking import Checking
     type=click.FloatRange(min=0),
     default=DEFAULT_MARGIN,
     show_default=True,
-    help="Largest loss against the baseline that is accepted.",
+    help="Largest accepted loss relative to the baseline.",
 )
 @pairing_options
 @env_option

@@ -66,7 +66,7 @@ command = shared.OrderedGroup(
     metavar="N",
     type=click.IntRange(min=0),
     default=0,
-    help="Propose N samples without a label to label next, drawn at random with a fixed seed.",
+    help="Propose N unlabeled samples to label next, drawn at random with a fixed seed.",
 )
 @shared.value_options
 @shared.env_option

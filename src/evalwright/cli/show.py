@@ -27,7 +27,9 @@ _PAGE = 20
 @click.option("--failed", is_flag=True, help="Show only failed outcomes.")
 @click.option("--wrong", is_flag=True, help="Show only wrong answers.")
 @click.option(
-    "--changed", is_flag=True, help="Show only outcomes whose scores differ from the parent run."
+    "--changed",
+    is_flag=True,
+    help="Show only outcomes whose scores differ from those in the parent run.",
 )
 @click.option(
     "--page",

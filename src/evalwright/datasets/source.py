@@ -40,7 +40,7 @@ class SourceSpec(Component):
     frame."""
     columns: dict[str, ColumnType] = Field(default_factory=dict)
     """Types of columns, such as `{age: int, joined: date}`. Columns that are not listed keep the
-    types that the file has."""
+    types that they have in the file."""
     on_bad_rows: BadRowPolicy = "fail"
     """What to do with a row whose values do not fit the types, or that cannot be read. `fail`:
     report all of them and stop. `exclude`: leave them out and count them in the report. `keep`:

@@ -35,7 +35,7 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     trials: Annotated[int, Meta(ge=1, le=MAX_SAMPLES)] | None = None
     """Trials per sample. Default: the task's setting. `samples` is the same option."""
     mcq: Literal["letter", "loglikelihood"] = "letter"
-    """How multiple choice is answered: by a letter in the generated text, or by likelihood."""
+    """How multiple-choice questions are answered: by a letter in the output, or by likelihood."""
     confidence: Literal["logprobs", "self"] = "logprobs"
     """Where confidences come from: the answer's tokens, or the model's own estimate."""
     in_process_targets: bool = False
