@@ -427,7 +427,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether any score says so: by its verdict, or by its first truth value."""
+        """Whether any score marks the answer as wrong, by its verdict or by its first boolean."""
         judged = (self.scores, *(part.scores for part in self.parts))
         return any(
             score.correct is False or _first_truth_value(score.values) is False

@@ -64,7 +64,7 @@ def test_the_exit_code_says_whether_the_run_is_worse(
     assert verdict in shown.stdout
     if verdict == "undecided":
         assert row["n_needed"] > COUNT
-        assert "more samples would decide" in shown.stdout
+        assert "more samples would settle it" in shown.stdout
 
 
 def test_samples_that_got_worse_are_shown_with_both_outputs(store: Path) -> None:

@@ -29,7 +29,7 @@ from evalwright.errors import EvalwrightError
     metavar="X",
     type=click.FloatRange(min=0),
     default=0.0,
-    help="Largest difference that does not matter. Intervals within it are `equivalent`.",
+    help="Largest difference that does not matter. Intervals within ±X are `equivalent`.",
 )
 @pairing_options
 @click.option(

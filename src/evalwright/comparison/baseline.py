@@ -158,7 +158,7 @@ def _describe_shortage(row: ComparisonRow, distance: float) -> tuple[str, int | 
     needed = max(row.n + 1, required_samples(deviation, distance))
     more = round_up(needed - row.n)
     noun = "sample" if more == 1 else "samples"
-    return f"the interval includes the margin; about {more:,} more {noun} would decide", needed
+    return f"the interval includes the margin; about {more:,} more {noun} would settle it", needed
 
 
 _DETECTABLE = 1.959964 + 0.841621

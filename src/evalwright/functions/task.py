@@ -61,9 +61,9 @@ class Task:
     """Rows, a prompt, and the scorers for the answers.
 
     `data` is a list or another iterable of dicts, a data frame (pandas, polars, Arrow), a Hugging
-    Face dataset, or the path of a .csv, .jsonl, .json or .parquet file. A missing value of a data
-    frame is an absent key. In `prompt`, `{country}` is the value of a column; `messages` is a list
-    of `{"role": …, "content": …}` with the same placeholders. Without a prompt, messages or a
+    Face dataset, or the path of a .csv, .jsonl, .json or .parquet file. A missing value in a data
+    frame becomes an absent key. In `prompt`, `{country}` is the value of a column; `messages` is a
+    list of `{"role": …, "content": …}` with the same placeholders. Without a prompt, messages or a
     solver, the rows themselves are scored. A scorer is a function, the type of a built-in scorer,
     or its fields as a dict. `target` names the column with the right answer, for scorers that
     compare with one. Default: a column named `target` or `answer`, or the only column that the
