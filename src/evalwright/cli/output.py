@@ -24,9 +24,13 @@ if TYPE_CHECKING:
 
 Row = tuple[str, ...]
 
-_VERDICT_COLOURS = {"holds": "green", "significant": "green", "FAILS": "red"}
+_VERDICT_COLOURS = {
+    **dict.fromkeys(("holds", "significant", "better"), "green"),
+    **dict.fromkeys(("FAILS", "worse"), "red"),
+    "undecided": "yellow",
+}
 _VERDICT_AT_START = re.compile(r"^(?:holds|FAILS)(?=  )")
-_VERDICT_IN_ROW = re.compile(r"(?<=  )(?:holds|significant|FAILS)(?=  |$)")
+_VERDICT_IN_ROW = re.compile(rf"(?<=  )(?:{'|'.join(_VERDICT_COLOURS)})(?=  |$)")
 
 
 def format_count(n: int, noun: str) -> str:

@@ -29,7 +29,7 @@ _LONGEST_NAME = 42
 """What is longer is a text."""
 _INTERVAL = r"\[\S+, \S+\]\S*"
 """Stays on one line."""
-_KEPT = {"#", "value", "mean", "difference", "verdict", "95 % interval"}
+_KEPT = {"#", "value", "mean", "difference", "B − A", "verdict", "95 % interval"}
 """Heads of columns that move last."""
 
 
