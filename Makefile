@@ -68,7 +68,7 @@ test-slow: .venv/.ready  ## run the simulations behind the published numbers (ta
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m slow
 
 bench: .venv/.ready  ## run the main benchmarks and check their thresholds (about 15 minutes)
-	@for script in startup validate dataset_check text stats comparisons functions scale throughput durability sandbox local peers; do echo; echo "== bench/$$script.py"; $(BIN)/python bench/$$script.py || exit 1; done
+	@for script in startup validate dataset_check text stats comparisons compare_runs functions scale throughput durability sandbox local peers; do echo; echo "== bench/$$script.py"; $(BIN)/python bench/$$script.py || exit 1; done
 
 lock:  ## compile requirements.lock from pyproject.toml (needs uv)
 	@uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet --group dev pyproject.toml --output-file requirements.lock
