@@ -27,7 +27,7 @@ class InputFile(Struct, frozen=True):
     """A digest, unless the file is large."""
 
     def has_changed(self) -> bool:
-        """Whether the file is another one now. Writing the same again is no change."""
+        """Whether the content of the file has changed. Writing the same content does not count."""
         if not self.identity or identify_file(self.path) == self.identity:
             return False
         return not self.content or _digest_small_file(self.path) != self.content

@@ -429,8 +429,8 @@ def project_secrets(project: Project, environment: Mapping[str, str]) -> tuple[S
 def _find_filled_in(project: Project, environment: Mapping[str, str]) -> Iterator[str]:
     """Yield the variables in models and adapters, keys of datasets, and credentials in both.
 
-    A variable with an address is no secret, but its password is, or the key in its query. Nor are
-    generation parameters, which are part of the key under which results are stored.
+    An address is not a secret, but its password is, and so is a key in its query. Generation
+    parameters are not secrets either: they are part of the key under which results are stored.
     """
     for entity in (*project.models.values(), *project.adapters.values()):
         for path, text in find_parts(entity.part.raw.data, ExpandedText):

@@ -1,4 +1,4 @@
-"""Turns: so many programs at once, or one alone."""
+"""Limit how many programs run at once, and let one run alone."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ _LOOK_S = 0.05
 
 
 class RunTurns:
-    """Let at most so many programs run at once.
+    """Let at most a given number of programs run at once.
 
     To prepare a jail and to remove it needs no turn: both are done while other programs run.
     """
